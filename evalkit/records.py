@@ -1,0 +1,555 @@
+"""The records of evalkit: frozen, typed, refused when a field is unknown.
+
+One word per concept; units stand in names (`_s`, `_ms`, `_usd`, `_bytes`, `n_`).
+Unknown is `None`, never zero.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+FORMAT = 1
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of every record."""
+
+
+# --- corpus -----------------------------------------------------------------
+
+
+class Kind(StrEnum):
+    """What a case is about."""
+
+    FEATURE = "feature"
+    DEBUGGING = "debugging"
+    SECURITY = "security"
+    DOMAIN = "domain"
+    EFFICIENCY = "efficiency"
+    BREADTH = "breadth"
+    CHAIN = "chain"
+    KNOWLEDGE = "knowledge"
+
+
+class Complaint(StrEnum):
+    """What a failed check says about a delivery; the report groups by it."""
+
+    CORE = "core"
+    HAPPY_PATH_ONLY = "happy-path-only"
+    UNVERIFIED_COMPLETION = "unverified-completion"
+    SKIPPED_IMPLIED_WORK = "skipped-implied-work"
+    CONVENTION_DRIFT = "convention-drift"
+    CONCURRENCY_BLINDNESS = "concurrency-blindness"
+    EFFICIENCY = "efficiency"
+    SECURITY = "security"
+
+
+class Step(Record, frozen=True):
+    """One prompt of a case; a case without a chain has the single step `task`."""
+
+    n: int
+    slug: str
+    prompt: str
+    skills: tuple[str, ...] = ()
+    min_score: float | None = None
+    complaints: dict[str, Complaint] = {}
+
+    @property
+    def folder(self) -> str:
+        """`NN-slug`, the step's folder in overlays and evidence."""
+        return f"{self.n:02}-{self.slug}"
+
+
+class Digests(Record, frozen=True):
+    """sha256 of the four parts of a case, over canonical bytes."""
+
+    case: str
+    fixture: str
+    grader: str
+    reference: str
+
+
+class Case(Record, frozen=True):
+    """One unit of work: fixture, prompts, and the facts the analysis needs."""
+
+    id: str
+    title: str
+    kind: Kind
+    hypothesis: str
+    steps: tuple[Step, ...]
+    digests: Digests
+    grade_timeout_s: float = 120.0
+    grader_command: tuple[str, ...] | None = None
+    measures: str | None = None
+    principle: int | None = None
+    injection: str | None = None
+    leak_terms: tuple[str, ...] = ()
+
+
+class Preset(Record, frozen=True):
+    """The arms and repeats a corpus is usually run with."""
+
+    arms: tuple[str, ...]
+    repeats: int
+
+
+class Corpus(Record, frozen=True):
+    """A sealed set of cases; `digest` covers the parts an agent or grader sees."""
+
+    name: str
+    cases: tuple[Case, ...]
+    preset: Preset
+    digest: str
+    pinned: bool
+
+
+class ExpectedRow(Record, frozen=True):
+    """What one overlay must get on one step."""
+
+    score: float
+    failing: tuple[str, ...]
+
+
+class ProofRow(Record, frozen=True):
+    """What one overlay was expected to get on one step, and got."""
+
+    overlay: str
+    step: str
+    expected: ExpectedRow
+    got: ExpectedRow
+    died: str | None
+    replayed: bool
+    wall_s: float
+    cpu_s: float | None
+
+    @property
+    def holds(self) -> bool:
+        """True where expected and got agree and the grade replayed byte-equal."""
+        return self.expected == self.got and self.died is None and self.replayed
+
+
+class Proof(Record, frozen=True):
+    """That a grader tells right from wrong, bound to what it was shown on."""
+
+    case: str
+    digests: Digests
+    source: str
+    isolation: str
+    rows: tuple[ProofRow, ...]
+    format: int = FORMAT
+
+    @property
+    def holds(self) -> bool:
+        """True where every row holds."""
+        return bool(self.rows) and all(row.holds for row in self.rows)
+
+
+# --- skills and arms --------------------------------------------------------
+
+
+class Skill(Record, frozen=True):
+    """One skill: `files` holds every file of its folder, SKILL.md included."""
+
+    name: str
+    description: str
+    body: str
+    files: dict[str, bytes]
+    digest: str
+
+
+class Library(Record, frozen=True):
+    """A set of skills and where it came from (a folder, or a commit)."""
+
+    name: str
+    source: str
+    skills: tuple[Skill, ...]
+    digest: str
+
+
+class Home(StrEnum):
+    """Which skills of the arm's library lie in the agent's home."""
+
+    ALL = "all"
+    LEAN = "lean"
+    NONE = "none"
+
+
+class Wording(StrEnum):
+    """What an arm's prompt gets beside the task."""
+
+    BARE = "bare"
+    CATALOGUE = "catalogue"
+    CANONICAL = "canonical"
+    ROUTED = "routed"
+    INJECTION = "injection"
+
+
+class Arm(Record, frozen=True):
+    """One condition compared. `library` names a source, `shadow` a placebo's arm."""
+
+    name: str
+    home: Home
+    prompt: Wording
+    library: str | None = None
+    shadow: str | None = None
+
+
+class Delivery(Record, frozen=True):
+    """What an arm gives one step: files under the agent's config home, a prompt."""
+
+    files: dict[str, bytes]
+    prompt: str
+    offered: tuple[str, ...]
+    injected: tuple[str, ...]
+    n_injected_bytes: int
+
+
+class Candidate(Record, frozen=True):
+    """A skill that routing ranked for a step, sealed at plan time."""
+
+    skill: str
+    score: float
+    phrases: tuple[str, ...] = ()
+    direct: bool = False
+
+
+# --- plan and registration --------------------------------------------------
+
+
+class Limits(Record, frozen=True):
+    """What one call may take."""
+
+    call_timeout_ms: int = 600_000
+
+
+class Budget(Record, frozen=True):
+    """What a whole run may take; a run stops at a block boundary."""
+
+    max_calls: int = 400
+    deadline_ms: int = 25_200_000
+
+
+class Plan(Record, frozen=True):
+    """Every input of an experiment, and the only place with defaults."""
+
+    corpus: str
+    arms: tuple[str, ...] = ()
+    repeats: int | None = None
+    agent: str = "scripted"
+    model: str = "claude-opus-5-5"
+    executable: str | None = None
+    library: str | None = None
+    allow_unsandboxed: bool = False
+    limits: Limits = Limits()
+    budget: Budget = Budget()
+    comparators: tuple[str, ...] = ("baseline", "full")
+    outcome: str = "score"
+    margin: float = 0.1
+    confidence: float = 0.95
+    accounting: str = "opus-list-15-1.5-75"
+    seed: int = 1
+
+
+class TrialKey(Record, frozen=True):
+    """case x arm x repeat; its text is path-safe."""
+
+    case: str
+    arm: str
+    repeat: int
+
+    def __str__(self) -> str:
+        return f"{self.case}.{self.arm}.r{self.repeat}"
+
+
+class CaseSeal(Record, frozen=True):
+    """What is registered of a case; the analysis needs no corpus beside it."""
+
+    id: str
+    title: str
+    kind: Kind
+    hypothesis: str
+    steps: tuple[str, ...]
+    skills: dict[str, tuple[str, ...]]
+    complaints: dict[str, dict[str, Complaint]]
+    digests: Digests
+    proof: str
+
+
+class ArmSeal(Record, frozen=True):
+    """What is registered of an arm: its definition and its library's tree."""
+
+    arm: Arm
+    library_source: str | None
+    library_digest: str | None
+    skills: tuple[str, ...]
+    skill_digests: dict[str, str]
+
+
+class AgentSeal(Record, frozen=True):
+    """What is registered of the agent."""
+
+    name: str
+    version: str
+    sha256: str
+    executable: str
+    simulated: bool
+    policy: str | None = None
+
+
+class Isolation(Record, frozen=True):
+    """The level of isolation, and what the probe that found it said."""
+
+    level: str
+    detail: str
+
+
+class Registration(Record, frozen=True):
+    """A sealed plan: what will run, in which order, on exactly which inputs."""
+
+    created_at: str
+    plan: Plan
+    corpus_digest: str
+    cases: tuple[CaseSeal, ...]
+    arms: tuple[ArmSeal, ...]
+    agent: AgentSeal
+    rates_digest: str
+    isolation: Isolation
+    outcomes: dict[str, str]
+    candidates: dict[str, dict[str, tuple[Candidate, ...]]]
+    schedule: tuple[TrialKey, ...]
+    imbalance: int
+    n_planned_calls: int
+    run_source: str
+    analysis_source: str
+    format: int = FORMAT
+    digest: str = ""
+
+    @property
+    def run_id(self) -> str:
+        """`<yyyymmdd>-<corpus>-<first 8 of the digest>`, path-safe."""
+        day = self.created_at[:10].replace("-", "")
+        return f"{day}-{self.plan.corpus}-{self.digest[:8]}"
+
+
+class TrialSpec(Record, frozen=True):
+    """All a worker needs, beside the sealed registration, to carry out a trial."""
+
+    key: TrialKey
+    attempt: int
+    root: str
+    run: str
+    seed: int
+
+
+# --- what happened ----------------------------------------------------------
+
+
+class Ended(StrEnum):
+    """How a call ended: a fact."""
+
+    FINISHED = "finished"
+    TIMED_OUT = "timed_out"
+    AGENT_ERROR = "agent_error"
+    AGENT_LIMIT = "agent_limit"
+    REFUSED = "refused"
+    PROVIDER_FAULT = "provider_fault"
+    LOGIN_FAILED = "login_failed"
+    SANDBOX_FAULT = "sandbox_fault"
+    INTERRUPTED = "interrupted"
+
+
+class Outcome(StrEnum):
+    """What a trial counts as: a decision, made by the registered table."""
+
+    SCORED = "scored"
+    AGENT_LIMIT = "agent_limit"
+    INFRASTRUCTURE = "infrastructure"
+    GRADER_DIED = "grader_died"
+    NOT_RUN = "not_run"
+
+
+class Call(Record, frozen=True):
+    """One start of the agent."""
+
+    purpose: str
+    ended: Ended
+    exit_code: int | None
+    wall_s: float
+    cpu_s: float | None = None
+    detail: str = ""
+    model: str | None = None
+    agent_reported_usd: float | None = None
+
+
+class Request(Record, frozen=True):
+    """Usage of one model request, in tokens; `n_requests` is None for totals."""
+
+    call: int
+    model: str
+    input: int
+    write_5m: int
+    write_1h: int
+    read: int
+    output: int
+    source: str
+    n_requests: int | None = 1
+    status: str = "complete"
+
+
+class Selection(Record, frozen=True):
+    """How the skill of a routed step was chosen."""
+
+    candidates: tuple[Candidate, ...]
+    picked: str | None
+    how: str
+
+
+class Treatment(Record, frozen=True):
+    """Skills a step was offered, invoked through the Skill tool, and read."""
+
+    offered: tuple[str, ...]
+    injected: tuple[str, ...]
+    invoked: tuple[str, ...]
+    read: tuple[str, ...]
+
+
+class CheckResult(Record, frozen=True):
+    """One graded assertion."""
+
+    id: str
+    weight: int
+    passed: bool
+    reason: str = ""
+
+
+class Grade(Record, frozen=True):
+    """The verdict of one grading; `died` names why there is none."""
+
+    checks: tuple[CheckResult, ...]
+    seed: int
+    grader_digest: str
+    wall_s: float
+    cpu_s: float | None = None
+    died: str | None = None
+
+
+class StepResult(Record, frozen=True):
+    """Everything concluded about one step of a trial."""
+
+    slug: str
+    not_reached: bool = False
+    calls: tuple[Call, ...] = ()
+    requests: tuple[Request, ...] = ()
+    disagreement: str | None = None
+    selection: Selection | None = None
+    treatment: Treatment | None = None
+    grade: Grade | None = None
+
+
+class TrialResult(Record, frozen=True):
+    """What `conclude` made of a trial's evidence."""
+
+    key: TrialKey
+    attempt: int
+    outcome: Outcome
+    reason: str
+    steps: tuple[StepResult, ...]
+    isolation: str
+    simulated: bool
+    evidence_digest: str
+
+
+# --- journal ----------------------------------------------------------------
+
+
+class Body(Record, frozen=True, tag_field="type"):
+    """Base of what an event tells."""
+
+
+class RunStarted(Body, frozen=True, tag="run-started"):
+    """A process began to carry out the registration."""
+
+    registration: str
+    isolation: Isolation
+    n_workers: int
+
+
+class AttemptStarted(Body, frozen=True, tag="attempt-started"):
+    """One try of a trial began."""
+
+    key: TrialKey
+    attempt: int
+
+
+class AttemptEnded(Body, frozen=True, tag="attempt-ended"):
+    """One try of a trial ended; the trial's result lives here, once."""
+
+    result: TrialResult
+
+
+class Regraded(Body, frozen=True, tag="regraded"):
+    """A trial was concluded again; the earlier verdict stays."""
+
+    result: TrialResult
+    how: str
+
+
+class Deviation(Body, frozen=True, tag="deviation"):
+    """Something registered was departed from without making the run invalid."""
+
+    what: str
+    registered: str
+    found: str
+
+
+class RunEnded(Body, frozen=True, tag="run-ended"):
+    """The process stopped: `reason` is complete, budget, deadline, drift, ..."""
+
+    reason: str
+    detail: str = ""
+
+
+Bodies = RunStarted | AttemptStarted | AttemptEnded | Regraded | Deviation | RunEnded
+
+
+class Event(Record, frozen=True):
+    """One line of the journal; `previous` is the sha256 of the line before it."""
+
+    n: int
+    at: str
+    previous: str
+    body: Bodies
+
+
+# --- conclusions ------------------------------------------------------------
+
+
+class Gate(Record, frozen=True):
+    """One precondition of a claim; `verdict` is pass, fail or unknown."""
+
+    name: str
+    verdict: str
+    evidence: str
+    sentence: str
+
+
+class Contrast(Record, frozen=True):
+    """One arm against a comparator on one measure, over these tasks.
+
+    `estimate`, `low`, `high` are differences for `score` and `passed`, and
+    ratios for `tokens`, `usd` and `wall_s`; a refusal says why there is none.
+    """
+
+    arm: str
+    comparator: str
+    measure: str
+    question: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    n_blocks: int
+    n_cases: int
+    refusal: str | None = None
