@@ -1,0 +1,294 @@
+"""The only door to files: safe reading, tree digests, deterministic tar, atomic writes.
+
+Two kinds of trees are told apart. A *trusted* tree (cases, graders, skills) must
+hold regular files only; anything else is an error. An *untrusted* tree (what an
+agent left) is copied by `snapshot`, which takes regular files within a size cap
+and names what it left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import stat
+import tarfile
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit.errors import InputError
+
+CACHE_FOLDERS = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})
+MAX_WORKSPACE_BYTES = 64 * 1024 * 1024
+MAX_FILE_BYTES = 16 * 1024 * 1024
+
+
+class Entry(NamedTuple):
+    """One regular file of a tree; `path` is relative, with forward slashes."""
+
+    path: str
+    executable: bool
+    data: bytes
+
+
+def read_regular(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+    """Read a regular file without following a link or waiting on a pipe.
+
+    Raises:
+        InputError: It is missing, not a regular file, or over `max_bytes`.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise InputError(
+            path,
+            expected="a readable regular file",
+            found=error.strerror or str(error),
+            cure="restore the file",
+        ) from error
+    with os.fdopen(handle, "rb") as opened:
+        found = os.fstat(opened.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(
+                path,
+                expected="a regular file",
+                found=_kind_name(found.st_mode),
+                cure="put a regular file there",
+            )
+        data = opened.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise InputError(
+            path,
+            expected=f"at most {max_bytes:,} bytes",
+            found=f"{found.st_size:,} bytes",
+            cure="make the file smaller",
+        )
+    return data
+
+
+def read_tree(folder: Path, *, max_bytes: int = MAX_FILE_BYTES) -> tuple[Entry, ...]:
+    """All files of a trusted tree, sorted by path; caches are passed over.
+
+    Raises:
+        InputError: The folder is missing, holds a link or a special file, or a
+            file over `max_bytes`.
+    """
+    if not folder.is_dir() or folder.is_symlink():
+        raise InputError(
+            folder, expected="a folder", found="none", cure="create the folder"
+        )
+    entries: list[Entry] = []
+    for path, mode in _walk(folder):
+        if not stat.S_ISREG(mode):
+            raise InputError(
+                path,
+                expected="regular files and folders only",
+                found=_kind_name(mode),
+                cure="replace it by what it stands for",
+            )
+        data = read_regular(path, max_bytes=max_bytes)
+        name = path.relative_to(folder).as_posix()
+        entries.append(Entry(name, bool(mode & stat.S_IXUSR), data))
+    return tuple(sorted(entries, key=lambda entry: entry.path.encode()))
+
+
+def digest_entries(entries: tuple[Entry, ...]) -> str:
+    """sha256 over path, executable bit, size and bytes of each file, in order."""
+    total = hashlib.sha256()
+    for entry in entries:
+        mode = "x" if entry.executable else "-"
+        total.update(f"{entry.path}\0{mode}\0{len(entry.data)}\0".encode())
+        total.update(hashlib.sha256(entry.data).digest())
+    return total.hexdigest()
+
+
+def tree_digest(folder: Path) -> str:
+    """Digest of a trusted tree; see `digest_entries`."""
+    return digest_entries(read_tree(folder))
+
+
+def sha256(data: bytes) -> str:
+    """Hexadecimal sha256 of bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Hexadecimal sha256 of a file of any size."""
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def write_entries(entries: tuple[Entry, ...], folder: Path) -> None:
+    """Write files below a folder, over what is there."""
+    for entry in entries:
+        target = folder / safe_relative(entry.path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(entry.data)
+        target.chmod(0o755 if entry.executable else 0o644)
+
+
+def safe_relative(path: str) -> Path:
+    """`path` as a relative path that stays below its folder.
+
+    Raises:
+        InputError: It is absolute, empty, or climbs out.
+    """
+    relative = Path(path)
+    if relative.is_absolute() or ".." in relative.parts or not relative.parts:
+        raise InputError(
+            path,
+            expected="a relative path inside its folder",
+            found=repr(path),
+            cure="name a file below the folder, without `..`",
+        )
+    return relative
+
+
+def snapshot(source: Path, target: Path) -> tuple[str, ...]:
+    """Copy what an agent left, regular files only, into a new private folder.
+
+    Returns:
+        What was left out, each as `path: why`, sorted.
+    """
+    left_out: list[str] = []
+    total = 0
+    target.mkdir(parents=True)
+    for path, mode in _walk(source):
+        name = path.relative_to(source).as_posix()
+        try:
+            if not stat.S_ISREG(mode):
+                raise InputError(name, expected="", found=_kind_name(mode), cure="")
+            data = read_regular(path)
+        except InputError as error:
+            left_out.append(f"{name}: {error.found}")
+            continue
+        total += len(data)
+        if total > MAX_WORKSPACE_BYTES:
+            left_out.append(f"{name}: workspace over {MAX_WORKSPACE_BYTES:,} bytes")
+            continue
+        executable = bool(mode & stat.S_IXUSR)
+        write_entries((Entry(name, executable, data),), target)
+    return tuple(sorted(left_out))
+
+
+def pack(folder: Path) -> bytes:
+    """A tar of a trusted tree whose bytes depend on its content alone."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for entry in read_tree(folder):
+            info = tarfile.TarInfo(entry.path)
+            info.size = len(entry.data)
+            info.mode = 0o755 if entry.executable else 0o644
+            tar.addfile(info, io.BytesIO(entry.data))
+    return buffer.getvalue()
+
+
+def unpack(archive: bytes, folder: Path) -> None:
+    """Extract a tar of ours below a folder; nothing may leave it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(folder, filter="data")
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replace a file so that a crash leaves the old or the new one, never half."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with temporary.open("wb") as opened:
+        opened.write(data)
+        opened.flush()
+        os.fsync(opened.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def write_once(path: Path, data: bytes) -> None:
+    """Create a file that must not exist yet, and make it durable.
+
+    Raises:
+        InputError: It exists already.
+    """
+    try:
+        with path.open("xb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+    except FileExistsError as error:
+        raise InputError(
+            path,
+            expected="no such file yet",
+            found="a file",
+            cure="it is written once; start a new one",
+        ) from error
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder of ours with everything in it; none is fine."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A short-lived folder that only we can enter; removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="evalkit-"))
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Parse a TOML file.
+
+    Raises:
+        InputError: It is missing, not UTF-8, or not TOML; names file and line.
+    """
+    data = read_regular(path)
+    try:
+        return tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(
+            path, expected="TOML in UTF-8", found=str(error), cure="mend the file"
+        ) from error
+
+
+def package_data(name: str) -> bytes:
+    """Bytes of a file that ships in `evalkit/data`."""
+    return resources.files("evalkit").joinpath("data", name).read_bytes()
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Every entry below a folder that is no folder, with its mode; caches left out."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if stat.S_ISDIR(mode):
+                if entry.name not in CACHE_FOLDERS:
+                    yield from _walk(Path(entry.path))
+            elif not entry.name.endswith(".pyc"):
+                yield Path(entry.path), mode
+
+
+def _kind_name(mode: int) -> str:
+    kinds = {
+        stat.S_IFLNK: "a link",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFDIR: "a folder",
+    }
+    return kinds.get(stat.S_IFMT(mode), "a special file")
