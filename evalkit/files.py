@@ -16,14 +16,17 @@ import stat
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from evalkit.errors import InputError
 
+T = TypeVar("T")
 CACHE_FOLDERS = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})
 MAX_WORKSPACE_BYTES = 64 * 1024 * 1024
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -161,9 +164,10 @@ def snapshot(source: Path, target: Path) -> tuple[str, ...]:
     target.mkdir(parents=True)
     for path, mode in _walk(source):
         name = path.relative_to(source).as_posix()
+        if not stat.S_ISREG(mode):
+            left_out.append(f"{name}: {_kind_name(mode)}")
+            continue
         try:
-            if not stat.S_ISREG(mode):
-                raise InputError(name, expected="", found=_kind_name(mode), cure="")
             data = read_regular(path)
         except InputError as error:
             left_out.append(f"{name}: {error.found}")
@@ -243,7 +247,7 @@ def remove_tree(folder: Path) -> None:
 
 
 @contextmanager
-def private_folder() -> Iterator[Path]:
+def private_folder() -> Generator[Path]:
     """A short-lived folder that only we can enter; removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="evalkit-"))
     try:
@@ -265,6 +269,34 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(
             path, expected="TOML in UTF-8", found=str(error), cure="mend the file"
         ) from error
+
+
+def convert(table: object, kind: type[T], where: object) -> T:
+    """Convert parsed TOML to a record.
+
+    Raises:
+        InputError: A key is unknown, missing or of a wrong type.
+    """
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            where,
+            expected="the keys and types of its kind of file",
+            found=str(error),
+            cure="mend the key named",
+        ) from error
+
+
+def expect_same(where: object, what: str, wanted: set[str], found: set[str]) -> None:
+    """Raise InputError unless two sets of names are the same."""
+    if wanted != found:
+        raise InputError(
+            where,
+            expected=f"the {what} {', '.join(sorted(wanted))}",
+            found=", ".join(sorted(found)) or "none",
+            cure="let the folders and the file name the same ones",
+        )
 
 
 def package_data(name: str) -> bytes:

@@ -1,0 +1,123 @@
+"""Overlays of a case, what each must get, and the proofs that it does.
+
+An overlay is `reference/<case>/<overlay>/`: files laid over the fixture; for a
+chain, `<overlay>/NN-<slug>/`, each step over the ones before.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import msgspec
+
+from evalkit import files
+from evalkit.errors import InputError, ProofError
+from evalkit.records import Case, ExpectedRow, Proof, Record, Step
+
+BARE_FIXTURE = "fixture"
+"""Name under which `expected.toml` holds what the untouched fixture gets."""
+
+
+class _ExpectedEntry(Record, frozen=True):
+    score: str
+    failing: tuple[str, ...]
+
+
+def overlays(root: Path, case: Case) -> tuple[str, ...]:
+    """Names of the case's overlays, sorted."""
+    folder = root / "reference" / case.id
+    return tuple(sorted(path.name for path in folder.iterdir() if path.is_dir()))
+
+
+def overlay_entries(
+    root: Path, case: Case, overlay: str, step: Step
+) -> tuple[files.Entry, ...]:
+    """Files an overlay lays over the workspace of one step; none for the fixture."""
+    if overlay == BARE_FIXTURE:
+        return ()
+    folder = root / "reference" / case.id / overlay
+    return files.read_tree(folder / step.folder if len(case.steps) > 1 else folder)
+
+
+def lay_out(root: Path, case: Case, overlay: str, step: Step, target: Path) -> None:
+    """Write the fixture, and the overlay up to and with `step`, into a folder."""
+    fixture = root / "cases" / case.id / "fixture"
+    files.write_entries(files.read_tree(fixture), target)
+    for earlier in case.steps[: step.n]:
+        files.write_entries(overlay_entries(root, case, overlay, earlier), target)
+
+
+def load_expected(root: Path, case: Case) -> dict[str, dict[str, ExpectedRow]]:
+    """What each overlay must get, by overlay and step slug.
+
+    Raises:
+        InputError: `expected.toml` lacks an overlay or step that exists, names
+            one that does not, or writes a score that is no fraction in 0..1.
+    """
+    where = root / "reference" / case.id / "expected.toml"
+    tables = files.read_toml(where)
+    wanted = {BARE_FIXTURE, *overlays(root, case)}
+    slugs = {step.slug for step in case.steps}
+    files.expect_same(where, "overlays", wanted, set(tables))
+    for overlay, steps in tables.items():
+        files.expect_same(f"{where} [{overlay}]", "steps", slugs, set(steps))
+    return {
+        overlay: {
+            slug: _expected_row(row, f"{where} [{overlay}.{slug}]")
+            for slug, row in steps.items()
+        }
+        for overlay, steps in tables.items()
+    }
+
+
+def _expected_row(row: object, where: str) -> ExpectedRow:
+    entry = files.convert(row, _ExpectedEntry, where)
+    try:
+        score = Fraction(entry.score)
+    except (ValueError, ZeroDivisionError):
+        score = Fraction(-1)
+    if not 0 <= score <= 1:
+        raise InputError(
+            f"{where} score",
+            expected="a fraction such as '7/9'",
+            found=repr(entry.score),
+            cure="write weights won over total weight",
+        )
+    return ExpectedRow(float(score), entry.failing)
+
+
+def proof_path(root: Path, case: Case) -> Path:
+    """Where the proof of a case at its present digests is kept."""
+    bound = files.sha256(msgspec.json.encode(case.digests))[:12]
+    return root / "runs" / "proofs" / f"{case.id}-{bound}.json"
+
+
+def save_proof(root: Path, case: Case, proof: Proof) -> Path:
+    """Keep a proof, replacing an earlier one for the same digests."""
+    path = proof_path(root, case)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_atomic(path, msgspec.json.format(msgspec.json.encode(proof)))
+    return path
+
+
+def load_proof(root: Path, case: Case) -> Proof:
+    """The proof of a case's grader at its present digests.
+
+    Raises:
+        ProofError: There is none for these digests, or it does not hold.
+    """
+    path = proof_path(root, case)
+    cure = f"run `evalkit verify {case.id}`"
+    if not path.exists():
+        raise ProofError(
+            f"{case.id}: expected a proof of its grader at the present digests, "
+            f"found none ({path.name}); {cure}"
+        )
+    proof = msgspec.json.decode(files.read_regular(path), type=Proof)
+    if proof.digests != case.digests or not proof.holds:
+        raise ProofError(
+            f"{case.id}: expected a proof that holds, found one that does not "
+            f"({path.name}); {cure} and read what differs"
+        )
+    return proof
