@@ -241,6 +241,16 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def sync_tree(folder: Path) -> None:
+    """Make every file and name below a folder durable."""
+    for path in (folder, *sorted(folder.rglob("*"))):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def remove_tree(folder: Path) -> None:
     """Remove a folder of ours with everything in it; none is fine."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -286,6 +296,29 @@ def convert(table: object, kind: type[T], where: object) -> T:
             found=str(error),
             cure="mend the key named",
         ) from error
+
+
+def decode_json(data: bytes, kind: type[T], where: object) -> T:
+    """Decode JSON that evalkit wrote.
+
+    Raises:
+        InputError: It is no such record.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        raise InputError(
+            where,
+            expected=f"a {kind.__name__} as evalkit wrote it",
+            found=str(error),
+            cure="restore the file from a copy",
+        ) from error
+
+
+def encode_json(value: object) -> bytes:
+    """Readable JSON of a record, keys in a fixed order, with a final newline."""
+    encoded = msgspec.json.encode(value, order="deterministic")
+    return msgspec.json.format(encoded, indent=1) + b"\n"
 
 
 def expect_same(where: object, what: str, wanted: set[str], found: set[str]) -> None:

@@ -97,7 +97,7 @@ def save_proof(root: Path, case: Case, proof: Proof) -> Path:
     """Keep a proof, replacing an earlier one for the same digests."""
     path = proof_path(root, case)
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_atomic(path, msgspec.json.format(msgspec.json.encode(proof)))
+    files.write_atomic(path, files.encode_json(proof))
     return path
 
 
@@ -114,7 +114,7 @@ def load_proof(root: Path, case: Case) -> Proof:
             f"{case.id}: expected a proof of its grader at the present digests, "
             f"found none ({path.name}); {cure}"
         )
-    proof = msgspec.json.decode(files.read_regular(path), type=Proof)
+    proof = files.decode_json(files.read_regular(path), Proof, path)
     if proof.digests != case.digests or not proof.holds:
         raise ProofError(
             f"{case.id}: expected a proof that holds, found one that does not "

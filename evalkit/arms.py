@@ -1,0 +1,118 @@
+"""Arms: the conditions compared, and what each gives a step. Pure.
+
+`cases/arms.toml` holds one table per arm, and `lean`, the skills of the lean
+profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evalkit.errors import InputError
+from evalkit.records import Arm, Delivery, Home, Library, Skill, Step, Wording
+
+MAX_INJECTED_BYTES = 32_000
+CATALOGUE = "The following skills are installed in your home; use those that help."
+INJECTED_SKILLS = "Follow this guidance where it applies."
+INJECTED_KNOWLEDGE = "What the team knows:"
+
+
+def deliver(
+    arm: Arm,
+    step: Step,
+    library: Library | None,
+    *,
+    lean: Sequence[str],
+    picked: str | None = None,
+    injection: str | None = None,
+) -> Delivery:
+    """What an arm gives one step.
+
+    Args:
+        arm: The arm.
+        step: The step, with its canonical skills.
+        library: The arm's library; None for an arm without one.
+        lean: Names of the lean profile.
+        picked: Skill that routing chose, for routed arms.
+        injection: The case's team knowledge, for injecting arms.
+
+    Raises:
+        InputError: The library lacks a skill that is needed, the bodies to
+            inject pass 32,000 bytes, or an injecting arm has nothing to inject.
+    """
+    skills = {skill.name: skill for skill in library.skills} if library else {}
+    home = _at_home(arm, skills, lean)
+    bodies = _bodies(arm, step, skills, picked)
+    sections = [step.prompt]
+    if arm.prompt is Wording.CATALOGUE:
+        lines = [f"- {skill.name}: {skill.description}" for skill in home]
+        sections.append("\n".join([CATALOGUE, *lines]))
+    elif bodies:
+        sections.append("\n\n".join([INJECTED_SKILLS, *(s.body for s in bodies)]))
+    elif arm.prompt is Wording.INJECTION:
+        sections.append(f"{INJECTED_KNOWLEDGE}\n\n{_knowledge(arm, injection)}")
+    injected = "".join(sections[1:]) if arm.prompt is not Wording.CATALOGUE else ""
+    return Delivery(
+        files={
+            f"skills/{skill.name}/{path}": data
+            for skill in home
+            for path, data in skill.files.items()
+        },
+        prompt="\n\n".join(sections),
+        offered=tuple(skill.name for skill in home),
+        injected=tuple(skill.name for skill in bodies),
+        n_injected_bytes=len(injected.encode()),
+    )
+
+
+def _at_home(
+    arm: Arm, skills: Mapping[str, Skill], lean: Sequence[str]
+) -> tuple[Skill, ...]:
+    if arm.home is Home.NONE:
+        return ()
+    if arm.home is Home.ALL:
+        return tuple(skills.values())
+    return tuple(_named(name, skills, f"arm {arm.name}, lean profile") for name in lean)
+
+
+def _bodies(
+    arm: Arm, step: Step, skills: Mapping[str, Skill], picked: str | None
+) -> tuple[Skill, ...]:
+    names: Sequence[str] = ()
+    if arm.prompt is Wording.CANONICAL:
+        names = step.skills
+    elif arm.prompt is Wording.ROUTED and picked is not None:
+        names = (picked,)
+    where = f"arm {arm.name}, step {step.slug}"
+    chosen = tuple(_named(name, skills, where) for name in names)
+    n_bytes = sum(len(skill.body.encode()) for skill in chosen)
+    if n_bytes > MAX_INJECTED_BYTES:
+        raise InputError(
+            where,
+            expected=f"at most {MAX_INJECTED_BYTES:,} bytes of injected skill bodies",
+            found=f"{n_bytes:,} bytes ({', '.join(names)})",
+            cure="name fewer or shorter skills",
+        )
+    return chosen
+
+
+def _knowledge(arm: Arm, injection: str | None) -> str:
+    if injection is None:
+        raise InputError(
+            f"arm {arm.name}",
+            expected="cases with an `injection`",
+            found="a case without one",
+            cure="leave the arm out with --arms, or choose a knowledge corpus",
+        )
+    return injection
+
+
+def _named(name: str, skills: Mapping[str, Skill], where: str) -> Skill:
+    if name not in skills:
+        raise InputError(
+            where,
+            expected=f"a skill named {name!r} in the library",
+            found=", ".join(skills) or "an empty library",
+            cure="add the skill, or leave the arm out with --arms",
+        )
+    return skills[name]

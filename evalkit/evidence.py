@@ -1,0 +1,168 @@
+"""The evidence of one attempt: a folder, complete once `evidence.json` stands.
+
+Everything that was seen is written and fsynced before `evidence.json`, which
+holds the digests of all the rest and is written last. So a journal line implies
+evidence, and evidence without a line is concluded again, not paid for again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from evalkit import files
+from evalkit.errors import InputError
+from evalkit.records import Delivery, Record, Selection, Step, TrialKey
+
+T = TypeVar("T")
+SEAL = "evidence.json"
+
+
+class Delivered(Record, frozen=True):
+    """What a step was given: the prompt, and digests of the files in the home."""
+
+    prompt: str
+    files: dict[str, str]
+    offered: tuple[str, ...]
+    injected: tuple[str, ...]
+    n_injected_bytes: int
+    selection: Selection | None
+
+
+class Seal(Record, frozen=True):
+    """Digests of all files of an attempt, and what the attempt was."""
+
+    key: TrialKey
+    attempt: int
+    isolation: str
+    simulated: bool
+    files: dict[str, str]
+
+
+class StepEvidence:
+    """The folder of one step of an attempt."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.stdout = folder / "agent.stdout.jsonl"
+        self.stderr = folder / "agent.stderr"
+        self.session = folder / "session"
+        self.answers = folder / "answers.jsonl"
+
+    def add_delivery(self, delivery: Delivery, selection: Selection | None) -> None:
+        """Keep what the step was given."""
+        delivered = Delivered(
+            delivery.prompt,
+            {path: files.sha256(data) for path, data in delivery.files.items()},
+            delivery.offered,
+            delivery.injected,
+            delivery.n_injected_bytes,
+            selection,
+        )
+        self._write("delivery.json", delivered)
+
+    def add_call(self, finished: msgspec.Struct) -> None:
+        """Keep the exit facts of the agent's process."""
+        self._write("call.json", finished)
+
+    def add_session(self, folder: Path) -> None:
+        """Keep the agent's own session files, where it left any."""
+        if folder.is_dir():
+            files.snapshot(folder, self.session)
+
+    def add_workspace(self, workspace: Path, private: Path) -> None:
+        """Keep the delivered workspace; `private` receives a clean copy of it."""
+        left_out = files.snapshot(workspace, private)
+        (self.folder / "workspace.tar").write_bytes(files.pack(private))
+        self._write("left_out.json", left_out)
+
+    def workspace(self, private: Path) -> None:
+        """Unpack the saved workspace into a private folder."""
+        archive = self.folder / "workspace.tar"
+        files.unpack(files.read_regular(archive, max_bytes=2**30), private)
+
+    def delivery(self) -> Delivered:
+        """What the step was given."""
+        return self.read("delivery.json", Delivered)
+
+    def call(self, kind: type[T]) -> T:
+        """The exit facts of the agent's process."""
+        return self.read("call.json", kind)
+
+    def read(self, name: str, kind: type[T]) -> T:
+        """Read one record of this step.
+
+        Raises:
+            InputError: It is missing, or not what was written there.
+        """
+        path = self.folder / name
+        return files.decode_json(files.read_regular(path), kind, path)
+
+    def _write(self, name: str, value: Any) -> None:
+        (self.folder / name).write_bytes(files.encode_json(value))
+
+
+class Evidence:
+    """The folder of one attempt."""
+
+    def __init__(self, run: Path, key: TrialKey, attempt: int) -> None:
+        self.key = key
+        self.attempt = attempt
+        self.folder = run / "trials" / str(key) / str(attempt)
+
+    def step(self, step: Step) -> StepEvidence:
+        """The evidence of a step; its folder may not exist yet."""
+        return StepEvidence(self.folder / step.folder)
+
+    def start(self, step: Step) -> StepEvidence:
+        """Make a step's folder, empty even where a killed process left one."""
+        files.remove_tree(self.folder / step.folder)
+        (self.folder / step.folder).mkdir(parents=True)
+        return self.step(step)
+
+    def seal(self, *, isolation: str, simulated: bool) -> None:
+        """Make everything durable, then write the digests."""
+        files.sync_tree(self.folder)
+        sealed = Seal(self.key, self.attempt, isolation, simulated, self._digests())
+        files.write_atomic(self.folder / SEAL, files.encode_json(sealed))
+
+    def load_seal(self) -> Seal:
+        """Read the seal and hold the files against it.
+
+        Raises:
+            InputError: There is none, or a file differs from what was sealed.
+        """
+        path = self.folder / SEAL
+        sealed = files.decode_json(files.read_regular(path), Seal, path)
+        found = self._digests()
+        if found != sealed.files:
+            changed = sorted(
+                name
+                for name in {*found, *sealed.files}
+                if found.get(name) != sealed.files.get(name)
+            )
+            raise InputError(
+                path,
+                expected="the files that were sealed",
+                found=f"others at {', '.join(changed)}",
+                cure="restore the trial's folder from a copy",
+            )
+        return sealed
+
+    def digest(self) -> str:
+        """sha256 of the seal."""
+        return files.file_digest(self.folder / SEAL)
+
+    @property
+    def is_whole(self) -> bool:
+        """True where the attempt was carried out to its end."""
+        return (self.folder / SEAL).is_file()
+
+    def _digests(self) -> dict[str, str]:
+        return {
+            entry.path: files.sha256(entry.data)
+            for entry in files.read_tree(self.folder, max_bytes=2**30)
+            if entry.path != SEAL
+        }

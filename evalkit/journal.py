@@ -1,0 +1,145 @@
+"""The journal: one fsynced line per event, each bound to the line before it.
+
+The chain shows that a line was edited, except the last one, for which a head
+kept elsewhere is needed; the report prints the head.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import filelock
+import msgspec
+
+from evalkit import files
+from evalkit.errors import InputError, RunLockedError
+from evalkit.records import Bodies, Event
+
+GENESIS = "0" * 64
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder = msgspec.json.Decoder(Event)
+
+
+class Journal(msgspec.Struct, frozen=True):
+    """What a journal holds; `torn` is True where its last line is half written."""
+
+    events: tuple[Event, ...]
+    head: str
+    torn: bool
+
+
+def read_journal(path: Path) -> Journal:
+    """Read and check a journal; a missing one is empty.
+
+    Raises:
+        InputError: A line is no event, or the chain breaks; names the line.
+    """
+    if not path.exists():
+        return Journal((), GENESIS, torn=False)
+    whole, _, rest = path.read_bytes().rpartition(b"\n")
+    events: list[Event] = []
+    head = GENESIS
+    for n, line in enumerate(whole.split(b"\n") if whole else (), 1):
+        events.append(_checked(line, n, head, path))
+        head = files.sha256(line)
+    return Journal(tuple(events), head, torn=bool(rest))
+
+
+class Writer:
+    """The one writer of a run's journal; holds the lock as long as it is open.
+
+    Opening cuts a torn last line: its event is written again by whoever finds
+    its evidence.
+    """
+
+    def __init__(self, path: Path, *, now: Callable[[], str]) -> None:
+        """Take the lock and read what stands.
+
+        Args:
+            path: The journal's file; made if missing.
+            now: Gives the time of an event as ISO text.
+
+        Raises:
+            RunLockedError: Another process holds the lock.
+            InputError: The journal is not valid.
+        """
+        self._now = now
+        self._lock = filelock.FileLock(path.with_suffix(".lock"), timeout=0)
+        self._mutex = threading.Lock()
+        try:
+            self._lock.acquire()
+        except filelock.Timeout as error:
+            raise RunLockedError(
+                f"{path.parent}: expected no other process on this run, found its lock "
+                f"held; wait for that process, or end it"
+            ) from error
+        try:
+            found = read_journal(path)
+            self._file = path.open("ab")
+            if found.torn:
+                _cut_torn_line(path)
+        except BaseException:
+            self._lock.release()
+            raise
+        files.sync_folder(path.parent)
+        self.was_torn = found.torn
+        self.events = list(found.events)
+        self.head = found.head
+
+    def append(self, body: Bodies) -> Event:
+        """Write one event and wait until it is on the disk."""
+        with self._mutex:
+            event = Event(len(self.events) + 1, self._now(), self.head, body)
+            line = _encoder.encode(event)
+            self._file.write(line + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.head = files.sha256(line)
+            self.events.append(event)
+            return event
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        self._lock.release()
+
+
+def _cut_torn_line(path: Path) -> None:
+    data = path.read_bytes()
+    with path.open("r+b") as opened:
+        opened.truncate(data.rfind(b"\n") + 1)
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def _checked(line: bytes, n: int, head: str, path: Path) -> Event:
+    try:
+        event = _decoder.decode(line)
+    except msgspec.DecodeError as error:
+        raise InputError(
+            f"{path} line {n}",
+            expected="an event as evalkit wrote it",
+            found=str(error),
+            cure="restore the journal from a copy; nothing was changed",
+        ) from error
+    if event.previous != head or event.n != n:
+        raise InputError(
+            f"{path} line {n}",
+            expected=f"event {n} after the line with sha256 {head[:12]}",
+            found=f"event {event.n} after {event.previous[:12]}: "
+            f"a line up to {n} was edited, removed or added",
+            cure="restore the journal from a copy; nothing was changed",
+        )
+    return event
