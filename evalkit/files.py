@@ -36,8 +36,8 @@ class Entry(NamedTuple):
     """One regular file of a tree; `path` is relative, with forward slashes."""
 
     path: str
-    executable: bool
     data: bytes
+    executable: bool = False
 
 
 def read_regular(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
@@ -97,7 +97,7 @@ def read_tree(folder: Path, *, max_bytes: int = MAX_FILE_BYTES) -> tuple[Entry, 
             )
         data = read_regular(path, max_bytes=max_bytes)
         name = path.relative_to(folder).as_posix()
-        entries.append(Entry(name, bool(mode & stat.S_IXUSR), data))
+        entries.append(Entry(name, data, executable=bool(mode & stat.S_IXUSR)))
     return tuple(sorted(entries, key=lambda entry: entry.path.encode()))
 
 
@@ -125,6 +125,18 @@ def file_digest(path: Path) -> str:
     """Hexadecimal sha256 of a file of any size."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def watch(folders: list[Path]) -> tuple[tuple[str, int, int, int], ...]:
+    """Path, size, and times (ns) of change of every file below some folders."""
+    return tuple(
+        sorted(
+            (str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+            for folder in folders
+            for path, _ in _walk(folder)
+            for found in (path.lstat(),)
+        )
+    )
 
 
 def write_entries(entries: tuple[Entry, ...], folder: Path) -> None:
@@ -176,8 +188,8 @@ def snapshot(source: Path, target: Path) -> tuple[str, ...]:
         if total > MAX_WORKSPACE_BYTES:
             left_out.append(f"{name}: workspace over {MAX_WORKSPACE_BYTES:,} bytes")
             continue
-        executable = bool(mode & stat.S_IXUSR)
-        write_entries((Entry(name, executable, data),), target)
+        entry = Entry(name, data, executable=bool(mode & stat.S_IXUSR))
+        write_entries((entry,), target)
     return tuple(sorted(left_out))
 
 
@@ -296,6 +308,18 @@ def convert(table: object, kind: type[T], where: object) -> T:
             found=str(error),
             cure="mend the key named",
         ) from error
+
+
+def expect_subset(where: object, what: str, wanted: set[str], found: set[str]) -> None:
+    """Raise InputError unless every wanted name is among those found."""
+    missing = sorted(wanted - found)
+    if missing:
+        raise InputError(
+            where,
+            expected=f"{what} named {', '.join(missing)}",
+            found=", ".join(sorted(found)) or "none",
+            cure="choose among these",
+        )
 
 
 def decode_json(data: bytes, kind: type[T], where: object) -> T:

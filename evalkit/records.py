@@ -241,6 +241,7 @@ class Plan(Record, frozen=True):
     model: str = "claude-opus-5-5"
     executable: str | None = None
     library: str | None = None
+    isolation: str = "bwrap"
     allow_unsandboxed: bool = False
     limits: Limits = Limits()
     budget: Budget = Budget()

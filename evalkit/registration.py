@@ -112,7 +112,9 @@ def differing(where: str, registered: Any, found: Any) -> Iterator[str]:
         for n in range(max(len(registered), len(found))):
             old = registered[n] if n < len(registered) else None
             new = found[n] if n < len(found) else None
-            label = next((x["id"] for x in (old, new) if _has_id(x)), n)
+            label = next(
+                (x["id"] for x in (old, new) if isinstance(x, dict) and "id" in x), n
+            )
             yield from differing(f"{where}[{label}]", old, new)
     elif registered != found:
         yield f"{where}: registered {registered!r} -> found {found!r}"
@@ -138,7 +140,3 @@ def _part(registration: Registration, name: str) -> Any:
     for step in name.split("."):
         part = getattr(part, step)
     return msgspec.to_builtins(part)
-
-
-def _has_id(value: Any) -> bool:
-    return isinstance(value, dict) and "id" in value

@@ -1,0 +1,247 @@
+"""Everything a plan names, opened from a root, and as it is registered.
+
+Planning describes it once and seals the description; running describes it
+again and compares. So there is one account of what an experiment rests on.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import msgspec
+
+from evalkit import (
+    agents,
+    arms,
+    corpus,
+    files,
+    outcomes,
+    reference,
+    registration,
+    routing,
+    sandbox,
+    schedule,
+    skills,
+)
+from evalkit.errors import InputError
+from evalkit.records import (
+    Arm,
+    ArmSeal,
+    Candidate,
+    Case,
+    CaseSeal,
+    Corpus,
+    Delivery,
+    Library,
+    Plan,
+    Record,
+    Registration,
+    Selection,
+    Step,
+    Wording,
+)
+
+Candidates = dict[str, dict[str, tuple[Candidate, ...]]]
+
+
+class ArmsFile(Record, frozen=True):
+    """`cases/arms.toml`, read: the arms by name, and the lean profile."""
+
+    arms: dict[str, Arm]
+    lean: tuple[str, ...]
+
+
+class Inputs:
+    """A plan with all it names opened; immutable once made."""
+
+    def __init__(self, plan: Plan, root: Path) -> None:
+        """Open corpus, arms, libraries, agent and sandbox.
+
+        Raises:
+            InputError: Something named does not exist or is wrong.
+            DriftError: A pinned corpus has moved.
+            SandboxUnavailableError: The sandbox cannot run here.
+        """
+        self.root = root
+        self._folders = [root / name for name in ("cases", "graders", "reference")]
+        self._folders.append(Path(__file__).parent)
+        self._watched = files.watch(self._folders)
+        self.corpus = corpus.load_corpus(root, plan.corpus)
+        self.plan = with_presets(plan, self.corpus)
+        found = load_arms(root)
+        self.lean = found.lean
+        self.arms = _chosen_arms(self.plan, found, root)
+        self.libraries = {
+            arm.name: _open_library(arm, self.plan, root) for arm in self.arms.values()
+        }
+        self.agent = agents.open_agent(self.plan, root)
+        self.box = sandbox.open_box(
+            self.plan.isolation, allow_unsandboxed=self.plan.allow_unsandboxed
+        )
+        self.cases = {case.id: case for case in self.corpus.cases}
+        self.candidates = self._rank()
+        for arm in self.arms.values():
+            self._check_deliverable(arm)
+
+    def describe(self, created_at: str) -> Registration:
+        """The sealed registration of these inputs.
+
+        Raises:
+            ProofError: A case's grader has no proof at its present digests.
+        """
+        order = schedule.make_schedule(
+            [case.id for case in self.corpus.cases],
+            list(self.arms),
+            self.plan.repeats or 0,
+            rng=random.Random(f"{self.plan.seed}:schedule"),
+        )
+        run_source, analysis_source = registration.source_digests()
+        n_steps = {case.id: len(case.steps) for case in self.corpus.cases}
+        return registration.seal(
+            Registration(
+                created_at=created_at,
+                plan=self.plan,
+                corpus_digest=self.corpus.digest,
+                cases=tuple(self._case_seal(case) for case in self.corpus.cases),
+                arms=tuple(self._arm_seal(arm) for arm in self.arms.values()),
+                agent=self.agent.seal(),
+                rates_digest=files.sha256(files.package_data("prices.toml")),
+                isolation=self.box.isolation,
+                outcomes=outcomes.registered_table(),
+                candidates=self.candidates,
+                schedule=order,
+                imbalance=schedule.imbalance(order),
+                n_planned_calls=sum(n_steps[key.case] for key in order),
+                run_source=run_source,
+                analysis_source=analysis_source,
+            )
+        )
+
+    def delivery(
+        self, arm: Arm, case: Case, step: Step, picked: str | None
+    ) -> Delivery:
+        """What an arm gives a step; see `arms.deliver`."""
+        return arms.deliver(
+            arm,
+            step,
+            self.libraries[arm.name],
+            lean=self.lean,
+            picked=picked,
+            injection=case.injection,
+        )
+
+    def selection(self, arm: Arm, case: Case, step: Step) -> Selection | None:
+        """How a routed arm's skill for a step is chosen; None for other arms."""
+        if arm.prompt is not Wording.ROUTED:
+            return None
+        return routing.choose(self.candidates[case.id][step.slug])
+
+    def picked(self, arm: Arm, case: Case, step: Step) -> str | None:
+        """The skill that routing puts into a step's prompt, if any."""
+        selection = self.selection(arm, case, step)
+        return selection.picked if selection else None
+
+    def touched(self) -> bool:
+        """True where any file these inputs came from was touched since.
+
+        Cheap enough to ask between trials: sizes and times only.
+        """
+        return self._watched != files.watch(self._folders)
+
+    def _rank(self) -> Candidates:
+        routed = next(
+            (arm for arm in self.arms.values() if arm.prompt is Wording.ROUTED), None
+        )
+        library = self.libraries[routed.name] if routed else None
+        if library is None:
+            return {}
+        triggers = routing.load_triggers(self.root / "cases" / "_skills")
+        return {
+            case.id: {
+                step.slug: routing.rank(step.prompt, library, triggers)
+                for step in case.steps
+            }
+            for case in self.corpus.cases
+        }
+
+    def _check_deliverable(self, arm: Arm) -> None:
+        library = self.libraries[arm.name]
+        for case in self.corpus.cases:
+            for step in case.steps:
+                picked = self.picked(arm, case, step)
+                injected = self.delivery(arm, case, step, picked).injected
+                for skill in library.skills if library else ():
+                    if skill.name in injected:
+                        skills.check_injectable(skill, f"arm {arm.name}")
+
+    def _case_seal(self, case: Case) -> CaseSeal:
+        path = reference.proof_path(self.root, case)
+        reference.load_proof(self.root, case)
+        return CaseSeal(
+            id=case.id,
+            title=case.title,
+            kind=case.kind,
+            hypothesis=case.hypothesis,
+            steps=tuple(step.slug for step in case.steps),
+            skills={step.slug: step.skills for step in case.steps},
+            complaints={step.slug: step.complaints for step in case.steps},
+            digests=case.digests,
+            proof=path.name,
+        )
+
+    def _arm_seal(self, arm: Arm) -> ArmSeal:
+        library = self.libraries[arm.name]
+        held = library.skills if library else ()
+        return ArmSeal(
+            arm=arm,
+            library_source=library.source if library else None,
+            library_digest=library.digest if library else None,
+            skills=tuple(skill.name for skill in held),
+            skill_digests={skill.name: skill.digest for skill in held},
+        )
+
+
+def with_presets(plan: Plan, found: Corpus) -> Plan:
+    """The plan with what it left open taken from the corpus' preset."""
+    return msgspec.structs.replace(
+        plan,
+        arms=plan.arms or found.preset.arms,
+        repeats=found.preset.repeats if plan.repeats is None else plan.repeats,
+    )
+
+
+def load_arms(root: Path) -> ArmsFile:
+    """Read `cases/arms.toml`.
+
+    Raises:
+        InputError: An arm has unknown keys or values, or the file no `lean`.
+    """
+    where = root / "cases" / "arms.toml"
+    tables = files.read_toml(where)
+    lean = files.convert(tables.pop("lean", None), tuple[str, ...], f"{where} lean")
+    found = {
+        name: files.convert({"name": name, **table}, Arm, f"{where} [{name}]")
+        for name, table in tables.items()
+    }
+    return ArmsFile(found, lean)
+
+
+def _chosen_arms(plan: Plan, found: ArmsFile, root: Path) -> dict[str, Arm]:
+    where = root / "cases" / "arms.toml"
+    files.expect_subset(where, "arms", set(plan.arms), set(found.arms))
+    if len(set(plan.arms)) != len(plan.arms) or (plan.repeats or 0) < 1:
+        raise InputError(
+            "plan",
+            expected="each arm once, and at least one repeat",
+            found=f"arms {', '.join(plan.arms)}, repeats {plan.repeats}",
+            cure="mend --arms or --repeats",
+        )
+    return {name: found.arms[name] for name in plan.arms}
+
+
+def _open_library(arm: Arm, plan: Plan, root: Path) -> Library | None:
+    if arm.library is None:
+        return None
+    source = plan.library if arm.library == "current" else arm.library
+    return skills.open_library(root, source, name=arm.name)

@@ -1,0 +1,166 @@
+"""Plans: from a few choices to a sealed registration, and what it will do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from evalkit import files, routing
+from evalkit.errors import InputError
+from evalkit.inputs import Inputs
+from evalkit.records import Plan, Record, Registration, Wording
+from evalkit.registration import write_registration
+
+
+class ArmOutline(Record, frozen=True):
+    """What an arm gives: skills in the home, and bytes put into prompts."""
+
+    arm: str
+    n_skills: int
+    n_catalogue: int
+    n_injected_bytes_least: int
+    n_injected_bytes_most: int
+    library: str | None
+
+
+class RouteOutline(Record, frozen=True):
+    """What routing would pick for a step, before any model was asked."""
+
+    case: str
+    step: str
+    canonical: tuple[str, ...]
+    candidates: tuple[str, ...]
+    picked: str | None
+    how: str
+
+
+class Outline(Record, frozen=True):
+    """What a plan will do, as `plan` prints it before anything is sealed."""
+
+    run_id: str
+    corpus: str
+    cases: tuple[str, ...]
+    arms: tuple[ArmOutline, ...]
+    routes: tuple[RouteOutline, ...]
+    repeats: int
+    n_trials: int
+    n_planned_calls: int
+    max_calls: int
+    deadline_ms: int
+    agent: str
+    model: str
+    simulated: bool
+    isolation: str
+    imbalance: int
+    first_blocks: tuple[str, ...]
+
+
+class Draft(Record, frozen=True):
+    """A registration that is not yet written, and what it will do."""
+
+    registration: Registration
+    outline: Outline
+
+
+def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
+    """Open what a plan names and say what would run; nothing is written.
+
+    Args:
+        plan: The choices.
+        root: Root with cases, graders, reference and runs.
+        now: Gives the time as ISO text.
+
+    Raises:
+        InputError: Something named is wrong, or the plan passes its own budget.
+        ProofError: A case's grader has no proof at its present digests.
+        SandboxUnavailableError: The sandbox cannot run here.
+    """
+    inputs = Inputs(plan, root)
+    registration = inputs.describe(now())
+    budget = inputs.plan.budget.max_calls
+    if registration.n_planned_calls > budget:
+        raise InputError(
+            "plan",
+            expected=f"at most {budget} calls (--max-calls)",
+            found=f"{registration.n_planned_calls} planned calls",
+            cure="plan fewer cases, arms or repeats, or raise --max-calls",
+        )
+    return Draft(registration, _outline(inputs, registration))
+
+
+def seal_plan(plan: Plan, root: Path, *, now: Callable[[], str]) -> Path:
+    """Draft a plan and write its registration.
+
+    Returns:
+        The run's folder.
+    """
+    return write_registration(root, draft(plan, root, now=now).registration)
+
+
+def load_plan(path: Path) -> Plan:
+    """Read a plan from TOML with the fields of `Plan`.
+
+    Raises:
+        InputError: A key is unknown or a value of a wrong type.
+    """
+    return files.convert(files.read_toml(path), Plan, path)
+
+
+def _outline(inputs: Inputs, registration: Registration) -> Outline:
+    plan = registration.plan
+    blocks = dict.fromkeys(f"{key.case} r{key.repeat}" for key in registration.schedule)
+    return Outline(
+        run_id=registration.run_id,
+        corpus=plan.corpus,
+        cases=tuple(inputs.cases),
+        arms=tuple(_arm_outline(inputs, name) for name in inputs.arms),
+        routes=_routes(inputs),
+        repeats=plan.repeats or 0,
+        n_trials=len(registration.schedule),
+        n_planned_calls=registration.n_planned_calls,
+        max_calls=plan.budget.max_calls,
+        deadline_ms=plan.budget.deadline_ms,
+        agent=f"{registration.agent.name} {registration.agent.version}",
+        model=plan.model,
+        simulated=registration.agent.simulated,
+        isolation=registration.isolation.level,
+        imbalance=registration.imbalance,
+        first_blocks=tuple(blocks)[:3],
+    )
+
+
+def _arm_outline(inputs: Inputs, name: str) -> ArmOutline:
+    arm = inputs.arms[name]
+    library = inputs.libraries[name]
+    deliveries = [
+        inputs.delivery(arm, case, step, inputs.picked(arm, case, step))
+        for case in inputs.corpus.cases
+        for step in case.steps
+    ]
+    n_bytes = [delivery.n_injected_bytes for delivery in deliveries]
+    catalogue = arm.prompt is Wording.CATALOGUE
+    return ArmOutline(
+        arm=name,
+        n_skills=len(deliveries[0].offered),
+        n_catalogue=len(deliveries[0].offered) if catalogue else 0,
+        n_injected_bytes_least=min(n_bytes),
+        n_injected_bytes_most=max(n_bytes),
+        library=library.source if library else None,
+    )
+
+
+def _routes(inputs: Inputs) -> tuple[RouteOutline, ...]:
+    rows: list[RouteOutline] = []
+    for case in inputs.corpus.cases:
+        for step in case.steps:
+            ranked = inputs.candidates.get(case.id, {}).get(step.slug)
+            if ranked is None:
+                continue
+            chosen = routing.choose(ranked)
+            names = tuple(candidate.skill for candidate in ranked)
+            rows.append(
+                RouteOutline(
+                    case.id, step.slug, step.skills, names, chosen.picked, chosen.how
+                )
+            )
+    return tuple(rows)

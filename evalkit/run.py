@@ -1,0 +1,323 @@
+"""Carry out a sealed registration: walk the schedule, journal, resume."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evalkit import process, schedule
+from evalkit.errors import (
+    DriftError,
+    EvalkitError,
+    InfrastructureError,
+    InputError,
+    StoppedEarlyError,
+)
+from evalkit.evidence import Evidence
+from evalkit.inputs import Inputs
+from evalkit.journal import Writer, read_journal
+from evalkit.outcomes import MAX_ATTEMPTS, STOPS_RUN
+from evalkit.records import (
+    AttemptEnded,
+    AttemptStarted,
+    Deviation,
+    Event,
+    Outcome,
+    Record,
+    Registration,
+    RunEnded,
+    RunStarted,
+    TrialKey,
+    TrialResult,
+    TrialSpec,
+)
+from evalkit.registration import check_drift, load_registration
+from evalkit.trial import conclude, run_trial
+
+JOURNAL = "journal.jsonl"
+Block = tuple[TrialKey, ...]
+
+
+class Status(Record, frozen=True):
+    """Where a run stands, from its journal alone."""
+
+    run: str
+    state: str
+    n_planned: int
+    n_done: int
+    n_attempts: int
+    n_calls: int
+    max_calls: int
+    outcomes: dict[str, int]
+    current: tuple[str, ...]
+    simulated: bool
+
+
+def utc_now() -> str:
+    """The time as ISO text, in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def status(run: Path) -> Status:
+    """Where a run stands; reads only."""
+    registration = load_registration(run)
+    return _status(run, registration, read_journal(run / JOURNAL).events)
+
+
+def run(
+    folder: Path,
+    root: Path,
+    *,
+    n_workers: int = 1,
+    progress: Callable[[Status], None] | None = None,
+    now: Callable[[], str] = utc_now,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> Status:
+    """Carry out a sealed plan, or what is left of it.
+
+    Args:
+        folder: The run's folder, with its registration.
+        root: Root with cases, graders and reference.
+        n_workers: Trials at once, within a block.
+        progress: Told where the run stands after each trial.
+        now: Gives the time of an event as ISO text.
+        monotonic: Seconds, for the deadline.
+
+    Returns:
+        Where the run stands at its end.
+
+    Raises:
+        DriftError: What is here differs from what was registered.
+        RunLockedError: Another process works on this run.
+        StoppedEarlyError: Budget, deadline or Ctrl-C; run again to go on.
+        InfrastructureError: Login or sandbox failed; run again once mended.
+    """
+    registration = load_registration(folder)
+    inputs = Inputs(registration.plan, root)
+    check_drift(registration, inputs.describe(registration.created_at))
+    with _open_journal(folder, now) as journal:
+        walk = _Walk(folder, registration, inputs, journal, n_workers, progress)
+        reason, detail = "fault", ""
+        try:
+            reason = walk.carry_out(monotonic)
+        except KeyboardInterrupt:
+            reason, detail = "interrupted", "Ctrl-C"
+        except EvalkitError as error:
+            reason, detail = _reason_of(error), str(error)
+            raise
+        finally:
+            if reason != "nothing to do":
+                journal.append(RunEnded(reason, detail))
+        found = _status(folder, registration, journal.events)
+    if reason not in {"complete", "nothing to do"}:
+        raise StoppedEarlyError(
+            f"{folder.name}: stopped by {reason} after {found.n_done} of "
+            f"{found.n_planned} trials; `evalkit run {folder.name}` goes on from here"
+        )
+    return found
+
+
+class _Walk:
+    """One walk over the schedule by one process."""
+
+    def __init__(
+        self,
+        folder: Path,
+        registration: Registration,
+        inputs: Inputs,
+        journal: Writer,
+        n_workers: int,
+        progress: Callable[[Status], None] | None,
+    ) -> None:
+        self._folder = folder
+        self._registration = registration
+        self._inputs = inputs
+        self._journal = journal
+        self._n_workers = n_workers
+        self._progress = progress
+
+    def carry_out(self, monotonic: Callable[[], float]) -> str:
+        """Walk all blocks; returns why it stopped."""
+        blocks = schedule.blocks_of(self._registration.schedule)
+        if not any(self._todo(block) for block in blocks):
+            return "nothing to do"
+        self._journal.append(
+            RunStarted(
+                self._registration.digest, self._inputs.box.isolation, self._n_workers
+            )
+        )
+        self._note_deviations()
+        self._conclude_whole()
+        budget = self._registration.plan.budget
+        deadline = monotonic() + budget.deadline_ms / 1000
+        with ThreadPoolExecutor(self._n_workers) as pool:
+            for block in blocks:
+                todo = self._todo(block)
+                if not todo:
+                    continue
+                if self._calls_after(todo) > budget.max_calls:
+                    return "budget"
+                if monotonic() > deadline:
+                    return "deadline"
+                self._check_drift()
+                self._run_block(block, pool)
+        return "complete"
+
+    def _run_block(self, block: Block, pool: ThreadPoolExecutor) -> None:
+        """Run a block until each trial has a result that counts, or no try left."""
+        while todo := self._todo(block):
+            futures = [pool.submit(self._attempt, key) for key in todo]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            except BaseException:
+                _abandon(futures)
+                raise
+
+    def _attempt(self, key: TrialKey) -> None:
+        earlier = [s.attempt for s in _attempts(self._journal.events) if s.key == key]
+        attempt = max(earlier, default=0) + 1
+        self._journal.append(AttemptStarted(key, attempt))
+        spec = TrialSpec(
+            key=key,
+            attempt=attempt,
+            root=str(self._inputs.root),
+            run=str(self._folder),
+            seed=self._registration.plan.seed,
+        )
+        self._end(run_trial(spec, self._inputs))
+
+    def _end(self, result: TrialResult) -> None:
+        self._journal.append(AttemptEnded(result))
+        if self._progress:
+            self._progress(
+                _status(self._folder, self._registration, self._journal.events)
+            )
+        for step in result.steps:
+            for call in step.calls:
+                if call.ended in STOPS_RUN:
+                    raise InfrastructureError(
+                        f"{result.key}: {call.ended.value}: {call.detail}; nothing "
+                        f"was scored: mend it, then run again to go on"
+                    )
+
+    def _conclude_whole(self) -> None:
+        """Conclude attempts whose evidence is whole but whose line is missing."""
+        ended = {(str(r.key), r.attempt) for r in _results(self._journal.events)}
+        for started in _attempts(self._journal.events):
+            evidence = Evidence(self._folder, started.key, started.attempt)
+            if (str(started.key), started.attempt) in ended or not evidence.is_whole:
+                continue
+            try:
+                self._end(conclude(evidence, self._inputs))
+            except InputError as error:
+                self._journal.append(Deviation("evidence", "whole", str(error)))
+
+    def _note_deviations(self) -> None:
+        found = self._inputs.describe(self._registration.created_at)
+        registered, now = self._registration.analysis_source, found.analysis_source
+        if registered != now:
+            self._journal.append(Deviation("analysis source", registered, now))
+
+    def _check_drift(self) -> None:
+        """Hold everything against the registration where a file was touched."""
+        if not self._inputs.touched():
+            return
+        fresh = Inputs(self._registration.plan, self._inputs.root)
+        check_drift(self._registration, fresh.describe(self._registration.created_at))
+        self._inputs = fresh
+
+    def _calls_after(self, todo: list[TrialKey]) -> int:
+        planned = sum(len(self._inputs.cases[key.case].steps) for key in todo)
+        return _n_calls(self._journal.events, self._registration) + planned
+
+    def _todo(self, block: Block) -> list[TrialKey]:
+        """Trials of a block to run now; none where the block is excluded."""
+        results = _results(self._journal.events)
+        settled = {str(r.key) for r in results if _counts(r)}
+        tries = Counter(str(result.key) for result in results)
+        left = [key for key in block if str(key) not in settled]
+        excluded = any(tries[str(key)] >= MAX_ATTEMPTS for key in left)
+        return [] if excluded else left
+
+
+def _open_journal(folder: Path, now: Callable[[], str]) -> Writer:
+    try:
+        return Writer(folder / JOURNAL, now=now)
+    except OSError as error:
+        raise InputError(
+            folder,
+            expected="a run folder that can be written",
+            found=error.strerror or str(error),
+            cure="give write permission, or copy the run to a place that has it",
+        ) from error
+
+
+def _abandon(futures: list[Future[None]]) -> None:
+    """End what is in flight: its attempts have no evidence and run again."""
+    for future in futures:
+        future.cancel()
+    process.end_all()
+
+
+def _reason_of(error: EvalkitError) -> str:
+    reasons = {DriftError: "drift", InfrastructureError: "infrastructure"}
+    return next((r for kind, r in reasons.items() if isinstance(error, kind)), "fault")
+
+
+def _results(events: Iterable[Event]) -> list[TrialResult]:
+    return [e.body.result for e in events if isinstance(e.body, AttemptEnded)]
+
+
+def _counts(result: TrialResult) -> bool:
+    return result.outcome is not Outcome.INFRASTRUCTURE
+
+
+def _attempts(events: Iterable[Event]) -> list[AttemptStarted]:
+    return [event.body for event in events if isinstance(event.body, AttemptStarted)]
+
+
+def _n_calls(events: Iterable[Event], registration: Registration) -> int:
+    """Calls made so far; an attempt that left no result counts all its steps."""
+    listed = list(events)
+    n_steps = {case.id: len(case.steps) for case in registration.cases}
+    results = {(str(r.key), r.attempt): r for r in _results(listed)}
+    total = 0
+    for started in _attempts(listed):
+        result = results.get((str(started.key), started.attempt))
+        total += (
+            n_steps[started.key.case]
+            if result is None
+            else sum(len(step.calls) for step in result.steps)
+        )
+    return total
+
+
+def _status(
+    folder: Path, registration: Registration, events: Iterable[Event]
+) -> Status:
+    listed = list(events)
+    results = _results(listed)
+    ended = {(str(r.key), r.attempt) for r in results}
+    last = listed[-1].body if listed else None
+    started = _attempts(listed)
+    state = last.reason if isinstance(last, RunEnded) else "running"
+    open_attempts = [
+        f"{s.key}" for s in started if (str(s.key), s.attempt) not in ended
+    ]
+    return Status(
+        run=folder.name,
+        state=state if listed else "not started",
+        n_planned=len(registration.schedule),
+        n_done=len({str(result.key) for result in results if _counts(result)}),
+        n_attempts=len(started),
+        n_calls=_n_calls(listed, registration),
+        max_calls=registration.plan.budget.max_calls,
+        outcomes=dict(Counter(result.outcome.value for result in results)),
+        current=tuple(open_attempts) if state == "running" else (),
+        simulated=registration.agent.simulated,
+    )

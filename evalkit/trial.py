@@ -1,0 +1,166 @@
+"""One trial: carry it out into evidence, and conclude from evidence alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalkit import files, grading, outcomes, process, scoring
+from evalkit.agents import Task
+from evalkit.evidence import Evidence, StepEvidence
+from evalkit.inputs import Inputs
+from evalkit.records import (
+    Grade,
+    Step,
+    StepResult,
+    Treatment,
+    TrialKey,
+    TrialResult,
+    TrialSpec,
+)
+
+GRACE_S = 5.0
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+
+
+def run_trial(spec: TrialSpec, inputs: Inputs) -> TrialResult:
+    """Carry out one attempt at a trial; all that is seen becomes evidence first.
+
+    Args:
+        spec: Which trial, and where its run is.
+        inputs: The opened inputs of the run's registration.
+
+    Returns:
+        What `conclude` makes of the evidence.
+    """
+    case = inputs.cases[spec.key.case]
+    evidence = Evidence(Path(spec.run), spec.key, spec.attempt)
+    files.remove_tree(evidence.folder)
+    with files.private_folder() as private:
+        workspace = private / "workspace"
+        files.write_entries(
+            files.read_tree(inputs.root / "cases" / case.id / "fixture"), workspace
+        )
+        for step in case.steps:
+            _carry_out(spec, step, inputs, evidence.start(step), private)
+            result = conclude_step(evidence.step(step), step, inputs)
+            score = _score(result.grade)
+            if not outcomes.goes_on(result, step, score, outcomes.registered_table()):
+                break
+    evidence.seal(
+        isolation=inputs.box.isolation.level, simulated=inputs.agent.simulated
+    )
+    return conclude(evidence, inputs)
+
+
+def conclude(evidence: Evidence, inputs: Inputs) -> TrialResult:
+    """The result of an attempt, from its evidence alone.
+
+    Raises:
+        InputError: The evidence is missing, damaged, or differs from its seal.
+    """
+    sealed = evidence.load_seal()
+    case = inputs.cases[sealed.key.case]
+    steps = tuple(
+        conclude_step(evidence.step(step), step, inputs) for step in case.steps
+    )
+    outcome, reason = outcomes.outcome_of(steps, outcomes.registered_table())
+    return TrialResult(
+        key=sealed.key,
+        attempt=sealed.attempt,
+        outcome=outcome,
+        reason=reason,
+        steps=steps,
+        isolation=sealed.isolation,
+        simulated=sealed.simulated,
+        evidence_digest=evidence.digest(),
+    )
+
+
+def conclude_step(found: StepEvidence, step: Step, inputs: Inputs) -> StepResult:
+    """The result of one step, from its evidence alone."""
+    if not found.folder.is_dir():
+        return StepResult(step.slug, not_reached=True)
+    delivered = found.delivery()
+    session = found.session if found.session.is_dir() else None
+    reading = inputs.agent.read(found.stdout, session, found.call(process.Finished))
+    return StepResult(
+        slug=step.slug,
+        calls=(reading.call,),
+        requests=reading.requests,
+        disagreement=reading.disagreement,
+        selection=delivered.selection,
+        treatment=Treatment(
+            offered=delivered.offered,
+            injected=delivered.injected,
+            invoked=reading.invoked,
+            read=reading.read,
+        ),
+        grade=grading.read_verdict(found.answers),
+    )
+
+
+def seed_of(seed: int, key: TrialKey, step: Step) -> int:
+    """Seed of a grading's random inputs, drawn from the registered seed."""
+    drawn = files.sha256(f"{seed}:{key}:{step.slug}".encode())
+    return int(drawn[:12], 16)
+
+
+def _carry_out(
+    spec: TrialSpec, step: Step, inputs: Inputs, evidence: StepEvidence, private: Path
+) -> None:
+    """Deliver the arm, run the agent, save the workspace, question it."""
+    case = inputs.cases[spec.key.case]
+    _run_agent(spec, step, inputs, evidence, private)
+    copy = private / f"graded-{step.folder}"
+    evidence.add_workspace(private / "workspace", copy)
+    grading.grade(
+        case,
+        step,
+        copy,
+        root=inputs.root,
+        box=inputs.box,
+        seed=seed_of(spec.seed, spec.key, step),
+        answers=evidence.answers,
+    )
+
+
+def _run_agent(
+    spec: TrialSpec, step: Step, inputs: Inputs, evidence: StepEvidence, private: Path
+) -> None:
+    arm, case = inputs.arms[spec.key.arm], inputs.cases[spec.key.case]
+    selection = inputs.selection(arm, case, step)
+    picked = selection.picked if selection else None
+    delivery = inputs.delivery(arm, case, step, picked)
+    evidence.add_delivery(delivery, selection)
+    home, staging = _fresh(private, "home"), _fresh(private, "staging")
+    config = home / inputs.agent.config_home
+    config.mkdir()
+    delivered = tuple(files.Entry(*item) for item in delivery.files.items())
+    files.write_entries(delivered, config)
+    place = inputs.box.place(private / "workspace", home, staging)
+    task = Task(spec.key, step, delivery.prompt, inputs.plan.model, place, spec.seed)
+    command = inputs.agent.command(task)
+    launch = inputs.box.agent_argv(command.argv, command.env, place, command.binds)
+    finished = process.run(
+        launch.argv,
+        env=launch.env,
+        cwd=launch.cwd,
+        stdout=evidence.stdout,
+        stderr=evidence.stderr,
+        timeout_s=inputs.plan.limits.call_timeout_ms / 1000,
+        grace_s=GRACE_S,
+        max_output_bytes=MAX_OUTPUT_BYTES,
+    )
+    evidence.add_call(finished)
+    evidence.add_session(config / "projects")
+
+
+def _fresh(private: Path, name: str) -> Path:
+    folder = private / name
+    files.remove_tree(folder)
+    folder.mkdir()
+    return folder
+
+
+def _score(grade: Grade | None) -> float:
+    return 0.0 if grade is None or grade.died else scoring.step_score(grade.checks)
