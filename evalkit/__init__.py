@@ -1,1 +1,84 @@
-"""evalkit."""
+"""evalkit: does the context you give a coding agent change what it delivers?
+
+Modules, from what people use to what everything rests on:
+
+    cli            the commands
+    publish        execute any notebook, export it
+    tables         tables of an analysis
+    plots          figures of an analysis
+    gates          what must hold before a claim
+    run            walk the schedule, stop at blocks, resume
+    proof          grade every overlay, hold it against what it must get
+    plan           inputs -> draft registration -> sealed
+    analysis       frames and seal -> every reported number
+    trial          run_trial, conclude
+    frames         journal -> tidy frames
+    inputs         everything a plan names, opened
+    agents         the programs under test
+    grading        a grader process questions a subject
+    corpus         cases and corpora
+    reference      overlays, expected rows, proofs
+    skills         skill libraries
+    registration   the sealed plan
+    journal        one chained line per event
+    evidence       the folder of an attempt
+    routing        which skill a step's words call for
+    sandbox        the only argv builder of isolation
+    process        the only door to processes
+    files          the only door to files
+    schedule       the order of trials
+    outcomes       what counts as what
+    scoring        weights, scores, the score line
+    usage          tokens and prices
+    transcript     what an agent said it did
+    stats          intervals and tests
+    arms           what an arm gives a step
+    grader         what a grader is written with
+    questions      questions to a subject, and their answers
+    records        the records
+    errors         the errors, with exit codes
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalkit.analysis import analyse
+    from evalkit.plan import draft, load_plan, seal_plan
+    from evalkit.proof import verify
+    from evalkit.publish import load
+    from evalkit.records import Plan
+    from evalkit.run import run_plan, status
+
+__version__ = "0.1.0"
+__all__ = [
+    "Plan",
+    "analyse",
+    "draft",
+    "load",
+    "load_plan",
+    "run_plan",
+    "seal_plan",
+    "status",
+    "verify",
+]
+_HOMES = {
+    "Plan": "records",
+    "analyse": "analysis",
+    "draft": "plan",
+    "load": "publish",
+    "load_plan": "plan",
+    "run_plan": "run",
+    "seal_plan": "plan",
+    "status": "run",
+    "verify": "proof",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name only when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
+    return getattr(import_module(f"evalkit.{_HOMES[name]}"), name)

@@ -8,6 +8,7 @@ A root holds `cases/`, `graders/` and `reference/`. A case is `cases/<id>/`
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from evalkit import files
@@ -100,6 +101,32 @@ def load_corpora(root: Path) -> dict[str, _CorpusEntry]:
         name: files.convert(table, _CorpusEntry, f"{where} [{name}]")
         for name, table in files.read_toml(where).items()
     }
+
+
+def case_ids(root: Path, named: Sequence[str], corpus: str | None) -> tuple[str, ...]:
+    """Case ids a command means: those named, a corpus', or all of the root."""
+    if named:
+        return tuple(named)
+    if corpus is not None:
+        return tuple(case.id for case in load_corpus(root, corpus).cases)
+    found = (root / "cases").glob("*/case.toml")
+    return tuple(sorted(path.parent.name for path in found))
+
+
+def step_number(case: Case, n: int) -> Step:
+    """The n-th step of a case, from 1.
+
+    Raises:
+        InputError: The case has no such step.
+    """
+    if not 1 <= n <= len(case.steps):
+        raise InputError(
+            f"case {case.id}",
+            expected=f"a step from 1 to {len(case.steps)}",
+            found=str(n),
+            cure="name one of its steps",
+        )
+    return case.steps[n - 1]
 
 
 def corpus_digest(cases: tuple[Case, ...]) -> str:

@@ -68,7 +68,7 @@ def status(run: Path) -> Status:
     return _status(run, registration, read_journal(run / JOURNAL).events)
 
 
-def run(
+def run_plan(
     folder: Path,
     root: Path,
     *,
@@ -100,7 +100,14 @@ def run(
     inputs = Inputs(registration.plan, root)
     check_drift(registration, inputs.describe(registration.created_at))
     with _open_journal(folder, now) as journal:
-        walk = _Walk(folder, registration, inputs, journal, n_workers, progress)
+        walk = _Walk(
+            folder,
+            registration,
+            inputs,
+            journal,
+            n_workers=n_workers,
+            progress=progress,
+        )
         reason, detail = "fault", ""
         try:
             reason = walk.carry_out(monotonic)
@@ -130,6 +137,7 @@ class _Walk:
         registration: Registration,
         inputs: Inputs,
         journal: Writer,
+        *,
         n_workers: int,
         progress: Callable[[Status], None] | None,
     ) -> None:

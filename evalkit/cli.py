@@ -1,0 +1,310 @@
+"""The commands: each parses, makes one call, and prints what came back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from evalkit.errors import EvalkitError, InputError
+from evalkit.records import Budget, Limits, Plan
+
+app = typer.Typer(
+    help="Does the context you give a coding agent change what it delivers, "
+    "and at what cost?\n\n"
+    "Start with `evalkit doctor`, then `evalkit verify`, `evalkit plan --seal`, "
+    "`evalkit run`, `evalkit report`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+corpus_app = typer.Typer(help="List corpora, or show one.", no_args_is_help=True)
+app.add_typer(corpus_app, name="corpus")
+
+RootOption = Annotated[
+    Path, typer.Option("--root", help="Folder with cases, graders, reference, runs.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="One JSON document on stdout.")
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", min=1, help="How many at once.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the random inputs.")]
+IsolationOption = Annotated[
+    str, typer.Option("--isolation", help="bwrap, or none (needs consent).")
+]
+UnsandboxedOption = Annotated[
+    bool,
+    typer.Option("--allow-unsandboxed", help="Consent to isolation none."),
+]
+RunArgument = Annotated[str, typer.Argument(help="Id or folder of a sealed run.")]
+HERE = Path()
+DEFAULTS = Plan("")
+
+
+def main() -> None:
+    """Run the command line; every expected error ends with its exit code."""
+    try:
+        app()
+    except EvalkitError as error:
+        typer.echo(f"evalkit: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+@app.command()
+def verify(
+    cases: Annotated[
+        list[str] | None, typer.Argument(help="Cases; all if none.")
+    ] = None,
+    corpus: Annotated[str | None, typer.Option(help="All cases of a corpus.")] = None,
+    root: RootOption = HERE,
+    workers: WorkersOption = 2,
+    seed: SeedOption = 1,
+    isolation: IsolationOption = "bwrap",
+    allow_unsandboxed: UnsandboxedOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Prove graders: grade every overlay and hold it against what it must get."""
+    from evalkit import console, proof, sandbox
+    from evalkit.corpus import case_ids
+
+    box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed)
+    chosen = case_ids(root, cases or [], corpus)
+    with console.bar("graded") as told:
+        proofs = proof.verify(
+            root, chosen, box=box, n_workers=workers, seed=seed, done=told
+        )
+    _show(proofs, as_json, console.proof_lines(proofs))
+    if not all(found.holds for found in proofs):
+        sys.exit(1)
+
+
+@app.command()
+def grade(
+    case: Annotated[str, typer.Argument(help="Case id.")],
+    workspace: Annotated[Path, typer.Argument(help="Folder to grade.")],
+    step: Annotated[int, typer.Option(help="Step of a chain, from 1.")] = 1,
+    root: RootOption = HERE,
+    seed: SeedOption = 1,
+    isolation: IsolationOption = "bwrap",
+    allow_unsandboxed: UnsandboxedOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Grade any folder as if an agent had delivered it."""
+    from evalkit import console, proof, sandbox
+    from evalkit.corpus import load_case, step_number
+
+    loaded = load_case(root, case)
+    box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed)
+    found = proof.grade_folder(
+        root, loaded, step_number(loaded, step), workspace, box=box, seed=seed
+    )
+    _show(found, as_json, console.grade_lines(found))
+    if found.died or not all(check.passed for check in found.checks):
+        sys.exit(1)
+
+
+@app.command()
+def plan(
+    file: Annotated[
+        Path | None, typer.Argument(help="Plan as TOML, instead of flags.")
+    ] = None,
+    corpus: Annotated[str, typer.Option(help="Corpus to run.")] = "complex-tasks@1",
+    agent: Annotated[str, typer.Option(help="Agent under test.")] = DEFAULTS.agent,
+    model: Annotated[str, typer.Option(help="Model the agent uses.")] = DEFAULTS.model,
+    executable: Annotated[str | None, typer.Option(help="The agent's program.")] = None,
+    library: Annotated[
+        str | None, typer.Option(help="Skills: folder or folder@ref.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Default: the corpus' preset.")
+    ] = None,
+    arms: Annotated[
+        str | None, typer.Option(help="Comma-separated; default: preset.")
+    ] = None,
+    max_calls: Annotated[
+        int, typer.Option(min=1, help="Budget of agent calls.")
+    ] = DEFAULTS.budget.max_calls,
+    deadline_ms: Annotated[
+        int, typer.Option(min=1, help="Wall clock of a run.")
+    ] = DEFAULTS.budget.deadline_ms,
+    call_timeout_ms: Annotated[
+        int, typer.Option(min=1, help="Wall clock of a call.")
+    ] = DEFAULTS.limits.call_timeout_ms,
+    seed: Annotated[
+        int, typer.Option(help="Of order, inputs and policy.")
+    ] = DEFAULTS.seed,
+    isolation: IsolationOption = DEFAULTS.isolation,
+    allow_unsandboxed: UnsandboxedOption = False,
+    seal: Annotated[
+        bool, typer.Option("--seal", help="Write the registration.")
+    ] = False,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what would run; with --seal, register it."""
+    from evalkit import console
+    from evalkit.plan import draft, load_plan
+    from evalkit.registration import write_registration
+    from evalkit.run import utc_now
+
+    wanted = (
+        load_plan(file)
+        if file
+        else Plan(
+            corpus=corpus,
+            arms=tuple(arms.split(",")) if arms else (),
+            repeats=repeats,
+            agent=agent,
+            model=model,
+            executable=executable,
+            library=library,
+            isolation=isolation,
+            allow_unsandboxed=allow_unsandboxed,
+            limits=Limits(call_timeout_ms),
+            budget=Budget(max_calls, deadline_ms),
+            seed=seed,
+        )
+    )
+    drafted = draft(wanted, root, now=utc_now)
+    sealed = write_registration(root, drafted.registration) if seal else None
+    document = {"outline": drafted.outline, "sealed": sealed.name if sealed else None}
+    name = sealed.name if sealed else None
+    _show(document, as_json, console.outline_lines(drafted.outline, name))
+
+
+@app.command()
+def run(
+    run: RunArgument,
+    workers: WorkersOption = 1,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Carry out a sealed plan; run it again to go on where it stopped."""
+    from evalkit import console
+    from evalkit.run import run_plan
+
+    with console.bar("trials") as told:
+        found = run_plan(
+            run_folder(root, run),
+            root,
+            n_workers=workers,
+            progress=lambda status: told(status.n_done, status.n_planned),
+        )
+    _show(found, as_json, console.status_lines(found))
+
+
+@app.command()
+def status(
+    run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
+) -> None:
+    """Say where a run stands, from its journal."""
+    from evalkit import console
+    from evalkit.run import status as status_of
+
+    found = status_of(run_folder(root, run))
+    _show(found, as_json, console.status_lines(found))
+
+
+@app.command()
+def report(
+    run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
+) -> None:
+    """Analyse a run, execute its report notebook and export it as HTML."""
+    from evalkit.publish import publish_report
+
+    path = publish_report(run_folder(root, run))
+    _show({"report": str(path)}, as_json, [str(path)])
+
+
+@app.command()
+def route(
+    query: Annotated[str, typer.Option("--query", help="What a user would type.")],
+    library: Annotated[
+        str, typer.Option(help="Skills: folder or folder@ref.")
+    ] = "current",
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Rank a library's skills for a text, without any model."""
+    from evalkit import console, routing, skills
+
+    found = skills.open_library(root, library, name="route")
+    folder = root / "cases" / "_skills" if library == "current" else Path(library)
+    ranked = routing.rank(query, found, routing.load_triggers(folder))
+    chosen = routing.choose(ranked)
+    _show(chosen, as_json, console.route_lines(chosen))
+
+
+@app.command()
+def doctor(root: RootOption = HERE, as_json: JsonOption = False) -> None:
+    """Say what this machine lacks, and how to get it."""
+    from evalkit import console
+    from evalkit.doctor import examine
+
+    found = examine(root)
+    _show(found, as_json, console.doctor_lines(found))
+    if any(finding.needed and not finding.well for finding in found):
+        sys.exit(4)
+
+
+@corpus_app.command("list")
+def corpus_list(root: RootOption = HERE, as_json: JsonOption = False) -> None:
+    """List the corpora of a root."""
+    from evalkit import corpus
+
+    found = corpus.load_corpora(root)
+    lines = [f"{name}: {', '.join(entry.cases)}" for name, entry in found.items()]
+    _show(found, as_json, lines)
+
+
+@corpus_app.command("show")
+def corpus_show(
+    name: Annotated[str, typer.Argument(help="Corpus name.")],
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a corpus: its cases, steps, hypotheses and digest."""
+    from evalkit import console, corpus
+
+    found = corpus.load_corpus(root, name)
+    _show(found, as_json, console.corpus_lines(found))
+
+
+def run_folder(root: Path, run: str) -> Path:
+    """The folder of a run given by its id or path.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    for folder in (root / "runs" / run, Path(run)):
+        if (folder / "registration.json").is_file():
+            return folder
+    known = sorted(
+        path.parent.name for path in (root / "runs").glob("*/registration.json")
+    )
+    raise InputError(
+        f"run {run!r}",
+        expected="the id of a sealed run",
+        found=", ".join(known) or "no runs",
+        cure="seal one with `evalkit plan --seal`",
+    )
+
+
+def _show(document: Any, as_json: bool, lines: list[str]) -> None:
+    """One JSON document, or lines for a reader."""
+    if as_json:
+        text = msgspec.json.format(msgspec.json.encode(document)).decode()
+        typer.echo(text)
+    else:
+        for line in lines:
+            typer.echo(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""Text for a terminal: lines for each thing a command shows, and a bar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+from evalkit.doctor import Finding
+from evalkit.plan import Outline
+from evalkit.records import Corpus, Grade, Proof, ProofRow, Selection
+from evalkit.run import Status
+
+
+@contextmanager
+def bar(unit: str) -> Generator[Callable[[int, int], None]]:
+    """A progress bar on stderr; the value given is told (done, of how many)."""
+    with tqdm(unit=f" {unit}", file=sys.stderr, leave=False, disable=None) as shown:
+
+        def tell(done: int, total: int) -> None:
+            shown.total = total
+            shown.update(done - shown.n)
+
+        yield tell
+
+
+def proof_lines(proofs: Sequence[Proof]) -> list[str]:
+    """A row per overlay: expected and got score, failing checks."""
+    lines: list[str] = []
+    for proof in proofs:
+        rows = [_proof_row(row) for row in proof.rows]
+        head = ("", "overlay", "step", "expected", "got", "s", "failing checks")
+        lines += [f"{proof.case} (isolation {proof.isolation})", *_align([head, *rows])]
+        wrong = sum(not row.holds for row in proof.rows)
+        lines.append(f"  {len(proof.rows) - wrong} of {len(proof.rows)} as expected\n")
+    return lines
+
+
+def grade_lines(grade: Grade) -> list[str]:
+    """A line per check with its reason, and the score."""
+    lines = [
+        f"{'pass' if check.passed else 'FAIL'}  {check.weight:>3}  {check.id}"
+        f"{'  ' if check.reason else ''}{check.reason}"
+        for check in grade.checks
+    ]
+    won = sum(check.weight for check in grade.checks if check.passed)
+    total = sum(check.weight for check in grade.checks)
+    verdict = f"grader died: {grade.died}" if grade.died else f"score {won}/{total}"
+    return [*lines, f"{verdict}  (seed {grade.seed}, {grade.wall_s:.1f} s)"]
+
+
+def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
+    """What a plan will do."""
+    arms = [
+        (
+            arm.arm,
+            f"{arm.n_skills} skills at home",
+            _bytes_put(arm.n_injected_bytes_least, arm.n_injected_bytes_most),
+            arm.library or "no library",
+        )
+        for arm in outline.arms
+    ]
+    routes = [
+        (
+            f"{route.case}/{route.step}",
+            f"picks {route.picked or 'none'} ({route.how})",
+            f"canonical {', '.join(route.canonical) or 'none'}",
+        )
+        for route in outline.routes
+    ]
+    agent = f"{outline.agent}{' (SIMULATED)' if outline.simulated else ''}"
+    return [
+        f"corpus {outline.corpus}: {', '.join(outline.cases)}",
+        f"agent {agent}, model {outline.model}, isolation {outline.isolation}",
+        f"{outline.n_trials} trials = {len(outline.cases)} cases x "
+        f"{len(outline.arms)} arms x {outline.repeats} repeats",
+        f"{outline.n_planned_calls} planned calls of at most {outline.max_calls}, "
+        f"within {outline.deadline_ms / 60_000:.0f} minutes",
+        f"order: random blocks ({', '.join(outline.first_blocks)}, ...), arms by a "
+        f"Williams square, imbalance {outline.imbalance}",
+        "arms:",
+        *_align(arms),
+        *(["routing, before any model:", *_align(routes)] if routes else []),
+        f"sealed as {sealed}; next: evalkit run {sealed}"
+        if sealed
+        else "a draft: nothing was written; add --seal to register it",
+    ]
+
+
+def status_lines(status: Status) -> list[str]:
+    """Where a run stands."""
+    counts = ", ".join(f"{n} {name}" for name, n in sorted(status.outcomes.items()))
+    lines = [
+        f"{status.run}: {status.state}{' (SIMULATED)' if status.simulated else ''}",
+        f"{status.n_done} of {status.n_planned} trials done, {status.n_attempts} "
+        f"attempts, {status.n_calls} of {status.max_calls} calls",
+        f"outcomes: {counts or 'none yet'}",
+    ]
+    return [*lines, f"now: {', '.join(status.current)}"] if status.current else lines
+
+
+def route_lines(selection: Selection) -> list[str]:
+    """Ranked skills and the one picked."""
+    rows = [
+        (c.skill, f"{c.score:g}", ", ".join(repr(phrase) for phrase in c.phrases))
+        for c in selection.candidates
+    ]
+    return [*_align(rows), f"picked: {selection.picked or 'none'} ({selection.how})"]
+
+
+def doctor_lines(findings: Sequence[Finding]) -> list[str]:
+    """A line per finding, with the cure where something is missing."""
+    return [
+        f"{'ok     ' if f.well else 'MISSING' if f.needed else 'absent '}  {f.what}: "
+        f"{f.found}{'' if f.well else f' -> {f.cure}'}"
+        for f in findings
+    ]
+
+
+def corpus_lines(corpus: Corpus) -> list[str]:
+    """A corpus with its cases."""
+    pinned = "pinned" if corpus.pinned else "not pinned"
+    lines = [f"{corpus.name}  {corpus.digest} ({pinned})"]
+    for case in corpus.cases:
+        steps = ", ".join(step.slug for step in case.steps)
+        lines += [
+            f"  {case.id}: {case.title} ({case.kind.value}; steps: {steps})",
+            f"    {case.hypothesis}",
+        ]
+    return lines
+
+
+def _proof_row(row: ProofRow) -> tuple[str, ...]:
+    return (
+        "ok" if row.holds else "WRONG",
+        row.overlay,
+        row.step,
+        f"{row.expected.score:.4g}",
+        f"{row.got.score:.4g}",
+        f"{row.wall_s:.1f}",
+        _failing(row),
+    )
+
+
+def _failing(row: ProofRow) -> str:
+    if row.died:
+        return f"grader died: {row.died}"
+    got = ", ".join(row.got.failing) or "-"
+    if not row.replayed:
+        got += " (replay differs)"
+    if row.got.failing != row.expected.failing:
+        got += f" (expected {', '.join(row.expected.failing) or '-'})"
+    return got
+
+
+def _bytes_put(least: int, most: int) -> str:
+    if most == 0:
+        return "nothing put into prompts"
+    return f"{least:,} to {most:,} bytes put into prompts"
+
+
+def _align(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
