@@ -131,7 +131,7 @@ def _grade(root: Path, job: _Job, folder: Path, *, box: Box, seed: int) -> Grade
 
 
 def _row(job: _Job, grade: Grade, *, replayed: bool) -> ProofRow:
-    score = 0.0 if grade.died else scoring.step_score(grade.checks)
+    score = scoring.grade_score(grade)
     failing = tuple(check.id for check in grade.checks if not check.passed)
     return ProofRow(
         overlay=job.overlay,

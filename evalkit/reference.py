@@ -6,12 +6,11 @@ chain, `<overlay>/NN-<slug>/`, each step over the ones before.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import msgspec
 
-from evalkit import files
+from evalkit import files, scoring
 from evalkit.errors import InputError, ProofError
 from evalkit.records import Case, ExpectedRow, Proof, Record, Step
 
@@ -74,17 +73,15 @@ def load_expected(root: Path, case: Case) -> dict[str, dict[str, ExpectedRow]]:
 def _expected_row(row: object, where: str) -> ExpectedRow:
     entry = files.convert(row, _ExpectedEntry, where)
     try:
-        score = Fraction(entry.score)
-    except (ValueError, ZeroDivisionError):
-        score = Fraction(-1)
-    if not 0 <= score <= 1:
+        score = scoring.parse_share(entry.score)
+    except ValueError as error:
         raise InputError(
             f"{where} score",
             expected="a fraction such as '7/9'",
-            found=repr(entry.score),
+            found=str(error),
             cure="write weights won over total weight",
-        )
-    return ExpectedRow(float(score), entry.failing)
+        ) from error
+    return ExpectedRow(score, entry.failing)
 
 
 def proof_path(root: Path, case: Case) -> Path:

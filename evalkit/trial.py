@@ -9,7 +9,6 @@ from evalkit.agents import Task
 from evalkit.evidence import Evidence, StepEvidence
 from evalkit.inputs import Inputs
 from evalkit.records import (
-    Grade,
     Step,
     StepResult,
     Treatment,
@@ -43,7 +42,7 @@ def run_trial(spec: TrialSpec, inputs: Inputs) -> TrialResult:
         for step in case.steps:
             _carry_out(spec, step, inputs, evidence.start(step), private)
             result = conclude_step(evidence.step(step), step, inputs)
-            score = _score(result.grade)
+            score = scoring.grade_score(result.grade)
             if not outcomes.goes_on(result, step, score, outcomes.registered_table()):
                 break
     evidence.seal(
@@ -160,7 +159,3 @@ def _fresh(private: Path, name: str) -> Path:
     files.remove_tree(folder)
     folder.mkdir()
     return folder
-
-
-def _score(grade: Grade | None) -> float:
-    return 0.0 if grade is None or grade.died else scoring.step_score(grade.checks)

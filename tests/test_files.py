@@ -1,0 +1,79 @@
+"""files: safe reading, digests, deterministic archives."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evalkit import files
+from evalkit.errors import InputError
+
+
+def _tree(folder: Path) -> Path:
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.txt").write_text("a")
+    (folder / "sub" / "b.sh").write_text("b")
+    return folder
+
+
+def test_a_trusted_tree_is_read_in_one_fixed_order(tmp_path):
+    names = [entry.path for entry in files.read_tree(_tree(tmp_path / "t"))]
+    assert names == ["a.txt", "sub/b.sh"]
+
+
+def test_a_digest_depends_on_the_executable_bit(tmp_path):
+    tree = _tree(tmp_path / "t")
+    before = files.tree_digest(tree)
+    (tree / "sub" / "b.sh").chmod(0o755)
+    assert files.tree_digest(tree) != before
+
+
+def test_a_digest_depends_on_names_and_bytes_but_not_on_caches(tmp_path):
+    one, two = _tree(tmp_path / "one"), _tree(tmp_path / "two")
+    (two / "__pycache__").mkdir()
+    (two / "__pycache__" / "a.pyc").write_bytes(b"x")
+    assert files.tree_digest(one) == files.tree_digest(two)
+    (two / "a.txt").rename(two / "c.txt")
+    assert files.tree_digest(one) != files.tree_digest(two)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_trusted_tree_with_anything_but_regular_files_is_refused(tmp_path, kind):
+    tree = _tree(tmp_path / "t")
+    odd = tree / "odd"
+    odd.symlink_to("/etc/passwd") if kind == "link" else os.mkfifo(odd)
+    with pytest.raises(InputError, match=f"a {kind}"):
+        files.read_tree(tree)
+
+
+def test_a_snapshot_takes_regular_files_and_names_what_it_left_out(tmp_path):
+    tree = _tree(tmp_path / "t")
+    (tree / "out").symlink_to("/etc/passwd")
+    os.mkfifo(tree / "pipe")
+    with (tree / "huge").open("wb") as huge:
+        huge.truncate(files.MAX_FILE_BYTES + 1)
+    left_out = files.snapshot(tree, tmp_path / "copy")
+    assert [line.split(":")[0] for line in left_out] == ["huge", "out", "pipe"]
+    assert (tmp_path / "copy" / "sub" / "b.sh").read_text() == "b"
+    assert not (tmp_path / "copy" / "out").exists()
+
+
+def test_an_archive_depends_on_content_alone(tmp_path):
+    one, two = _tree(tmp_path / "one"), _tree(tmp_path / "two")
+    os.utime(two / "a.txt", (1, 1))
+    assert files.pack(one) == files.pack(two)
+    files.unpack(files.pack(one), tmp_path / "out")
+    assert files.tree_digest(tmp_path / "out") == files.tree_digest(one)
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "", "a/../../b"])
+def test_a_path_that_leaves_its_folder_is_refused(path):
+    with pytest.raises(InputError, match="inside its folder"):
+        files.safe_relative(path)
+
+
+def test_a_file_written_once_is_not_written_twice(tmp_path):
+    files.write_once(tmp_path / "x", b"1")
+    with pytest.raises(InputError, match="no such file yet"):
+        files.write_once(tmp_path / "x", b"2")
+    assert (tmp_path / "x").read_bytes() == b"1"
