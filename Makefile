@@ -1,0 +1,34 @@
+# Front doors: make pilot, make test, make setup, make lab.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.ready
+
+.PHONY: setup pilot test lint lab bench clean
+
+setup: $(STAMP)
+
+$(STAMP): .ci/requirements.lock pyproject.toml $(wildcard evalkit/data/templates/evalkit/*)
+	bash .ci/system-packages
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+# Prove the graders, plan, seal, run with the scripted agent, report.
+pilot: setup
+	bash .ci/pilot
+
+test: setup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: setup
+	$(BIN)/python -m pytest tests/test_house.py
+
+lab: setup
+	$(BIN)/jupyter lab notebooks
+
+bench: setup
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-only
+
+clean:
+	rm -rf .venv
