@@ -28,7 +28,7 @@ lab: setup
 	$(BIN)/jupyter lab notebooks
 
 bench: setup
-	$(BIN)/python -m pytest tests/benchmarks --benchmark-only
+	$(BIN)/python tests/benchmarks/overhead.py
 
 clean:
 	rm -rf .venv

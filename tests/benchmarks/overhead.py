@@ -1,0 +1,185 @@
+"""What the harness costs: a trivial trial against a bare script, side by side.
+
+    python tests/benchmarks/overhead.py [TRIALS] [ROUNDS]
+
+Both sides copy a ten-file fixture, start an agent that edits one file, start a
+grader process that questions a sandboxed driver, and fsync one line. Rounds
+alternate between the sides; CPU counts all children. Prints a table; asserts
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+import tinyroot
+
+from evalkit import plan as planning
+from evalkit import run as running
+from evalkit import sandbox
+
+AGENT = """
+import json, sys, time
+json.loads(sys.stdin.read() or "{}")
+time.sleep(0.005)
+open("greet.py", "w").write("def greet(name):\\n    return f'hello {name}'\\n")
+print(json.dumps({"type": "result"}))
+"""
+DRIVER = """
+import json, os, re, socket, subprocess, sys, threading, http.server, unittest
+sys.path.insert(0, "/workspace")
+channel = socket.socket(fileno=int(sys.argv[1])).makefile("rw")
+for line in channel:
+    asked = json.loads(line)
+    import greet
+    answer = greet.greet(asked["name"]) if "name" in asked else open("/workspace/README.md").read()
+    channel.write(json.dumps({"answer": answer}) + "\\n"); channel.flush()
+"""
+GRADER = """
+import json, socket, subprocess, sys
+launch = json.loads(sys.argv[1])
+ours, theirs = socket.socketpair()
+argv = [word.replace("@FD@", str(theirs.fileno())) for word in launch]
+child = subprocess.Popen(argv, env={}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+theirs.close()
+channel = ours.makefile("rw")
+won = 0
+for asked, wanted in (({"name": "x"}, "hello x"), ({"name": "y"}, "hello y"), ({}, None)):
+    channel.write(json.dumps(asked) + "\\n"); channel.flush()
+    answer = json.loads(channel.readline())["answer"]
+    won += wanted is None or answer == wanted
+channel.close(); ours.close(); child.wait()
+print(json.dumps({"score": won / 3}))
+"""
+
+
+def main() -> None:
+    n_trials = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    n_rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    rows = {"evalkit": [], "bare": []}
+    for _ in range(n_rounds):
+        rows["evalkit"].append(_evalkit(n_trials))
+        rows["bare"].append(_bare(n_trials))
+    print(f"{n_trials} trials a round, {n_rounds} rounds, medians, per trial")
+    print(f"{'side':10} {'CPU ms':>8} {'wall ms':>8}")
+    medians = {}
+    for side, found in rows.items():
+        cpu = statistics.median(cpu for cpu, _ in found) * 1000 / n_trials
+        wall = statistics.median(wall for _, wall in found) * 1000 / n_trials
+        medians[side] = (cpu, wall)
+        print(f"{side:10} {cpu:8.1f} {wall:8.1f}")
+    cpu, wall = (
+        a / b for a, b in zip(medians["evalkit"], medians["bare"], strict=True)
+    )
+    print(f"{'ratio':10} {cpu:8.2f} {wall:8.2f}")
+    print(f"peak memory of the harness: {_peak_mb():.0f} MB")
+
+
+def _measure(work) -> tuple[float, float]:
+    before = [resource.getrusage(who) for who in (0, resource.RUSAGE_CHILDREN)]
+    started = time.perf_counter()
+    work()
+    wall = time.perf_counter() - started
+    after = [resource.getrusage(who) for who in (0, resource.RUSAGE_CHILDREN)]
+    cpu = sum(
+        a.ru_utime + a.ru_stime - b.ru_utime - b.ru_stime
+        for a, b in zip(after, before, strict=True)
+    )
+    return cpu, wall
+
+
+def _widen(root: Path) -> None:
+    for n in range(8):
+        (root / f"cases/greet/fixture/note{n}.txt").write_text(f"note {n}\n" * 50)
+
+
+def _evalkit(n_trials: int) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        root = tinyroot.make(Path(folder) / "root")
+        _widen(root)
+        tinyroot.prove(root)
+        plan = tinyroot.plan(arms=("baseline",), repeats=n_trials)
+        run = planning.seal_plan(plan, root, now=running.utc_now)
+        argv = [
+            sys.executable,
+            "-m",
+            "evalkit.cli",
+            "run",
+            run.name,
+            "--root",
+            str(root),
+        ]
+        return _measure(
+            lambda: subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+        )
+
+
+def _bare(n_trials: int) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        root = tinyroot.make(base / "root")
+        _widen(root)
+        box = sandbox.open_box(tinyroot.isolation(), allow_unsandboxed=True)
+        driver = base / "driver.py"
+        driver.write_text(DRIVER)
+
+        def work() -> None:
+            with (base / "journal").open("ab") as journal:
+                for n in range(n_trials):
+                    _bare_trial(base / str(n), root, box, driver, journal)
+
+        return _measure(work)
+
+
+def _bare_trial(folder: Path, root: Path, box, driver: Path, journal) -> None:
+    workspace = folder / "workspace"
+    shutil.copytree(root / "cases/greet/fixture", workspace)
+    home, staging = folder / "home", folder / "staging"
+    home.mkdir()
+    staging.mkdir()
+    (staging / "agent.py").write_text(AGENT)
+    place = box.place(workspace, home, staging)
+    agent = [sys.executable, "-I", "-S", "-B", f"{place.staging.seen}/agent.py"]
+    launch = box.agent_argv(agent, {"PATH": "/usr/bin:/bin"}, place)
+    subprocess.run(
+        launch.argv,
+        env=launch.env,
+        cwd=launch.cwd,
+        input=b"",
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    subject = list(box.subject_argv(workspace, 9999).argv)
+    words = ["@FD@" if word == "9999" else word for word in subject]
+    words = [
+        str(driver)
+        if word.endswith("subject.py") and word.startswith("/") and Path(word).exists()
+        else word
+        for word in words
+    ]
+    graded = subprocess.run(
+        [sys.executable, "-I", "-B", "-c", GRADER, json.dumps(words)],
+        capture_output=True,
+        check=True,
+    )
+    journal.write(graded.stdout)
+    journal.flush()
+    os.fsync(journal.fileno())
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main()
