@@ -1,0 +1,195 @@
+"""Rows as Claude Code writes them: only what is used, the rest passed over."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from evalkit.records import Record
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+NOTHING = msgspec.Raw(b"null")
+
+
+class Tokens(Record, frozen=True):
+    """Token counts of one or many requests, in the five classes prices know."""
+
+    input: int
+    write_5m: int
+    write_1h: int
+    read: int
+    output: int
+
+    @property
+    def total(self) -> int:
+        """All five together."""
+        return self.input + self.write_5m + self.write_1h + self.read + self.output
+
+
+class Split(msgspec.Struct):
+    """Cache writes by lifetime."""
+
+    ephemeral_5m_input_tokens: Count | None = None
+    ephemeral_1h_input_tokens: Count | None = None
+
+
+class Usage(msgspec.Struct):
+    """Usage of a message, or the sum of a session."""
+
+    input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_creation: Split | None = None
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """The five classes; None where input or output is not reported.
+
+        The API leaves cache classes out where no cache was used. Writes whose
+        lifetime is not told are of the default kind, five minutes.
+        """
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        split = self.cache_creation or Split()
+        write_1h = split.ephemeral_1h_input_tokens or 0
+        rest = (self.cache_creation_input_tokens or 0) - write_1h
+        return Tokens(
+            input=self.input_tokens,
+            write_5m=max(rest, split.ephemeral_5m_input_tokens or 0),
+            write_1h=write_1h,
+            read=self.cache_read_input_tokens or 0,
+            output=self.output_tokens,
+        )
+
+    def updated(self, newer: Usage) -> Usage:
+        """This usage with the counts that a later report of it holds."""
+        known, new = msgspec.structs.asdict(self), msgspec.structs.asdict(newer)
+        return Usage(**known | {name: n for name, n in new.items() if n is not None})
+
+
+class ModelUsage(msgspec.Struct):
+    """What the CLI summed for one model."""
+
+    input: Count = msgspec.field(name="inputTokens")
+    output: Count = msgspec.field(name="outputTokens")
+    read: Count = msgspec.field(default=0, name="cacheReadInputTokens")
+    write: Count = msgspec.field(default=0, name="cacheCreationInputTokens")
+    write_1h: Count = msgspec.field(
+        default=0, name="cacheCreationEphemeral1hInputTokens"
+    )
+
+    @property
+    def tokens(self) -> Tokens:
+        """The five classes."""
+        write_5m = max(self.write - self.write_1h, 0)
+        return Tokens(self.input, write_5m, self.write_1h, self.read, self.output)
+
+
+class Block(msgspec.Struct):
+    """One content block of a message."""
+
+    type: str
+    id: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    name: str | None = None
+    input: Any = None
+    tool_use_id: str | None = None
+    content: Any = None
+    is_error: bool | None = None
+
+    @property
+    def plain(self) -> str:
+        """Its text; of a tool use the input as JSON."""
+        if self.type == "tool_use":
+            return msgspec.json.encode(self.input).decode()
+        if isinstance(self.content, str):
+            return self.content
+        if isinstance(self.content, list):
+            parts = [part for part in self.content if isinstance(part, dict)]
+            return "\n".join(str(part["text"]) for part in parts if "text" in part)
+        return self.text or self.thinking or ""
+
+
+class Message(msgspec.Struct):
+    """A message of user or model."""
+
+    id: str | None = None
+    model: str | None = None
+    content: str | list[Block] = ""
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Its content as blocks."""
+        if isinstance(self.content, str):
+            return [Block("text", text=self.content)]
+        return self.content
+
+
+class Delta(msgspec.Struct):
+    """The event of a `stream_event` row."""
+
+    type: str
+    message: Message | None = None
+    usage: Usage | None = None
+
+
+class Row(msgspec.Struct):
+    """Any line; `kept_id` is the session's id in session files only."""
+
+    type: str = ""
+    subtype: str | None = None
+    uuid: str | None = None
+    session_id: str | None = None
+    kept_id: str | None = msgspec.field(default=None, name="sessionId")
+    request_id: str | None = None
+    kept_request_id: str | None = msgspec.field(default=None, name="requestId")
+    parent_tool_use_id: str | None = None
+    error: Any = None
+    message: msgspec.Raw = NOTHING
+    event: msgspec.Raw = NOTHING
+    data: msgspec.Raw = NOTHING
+
+
+class Progress(msgspec.Struct):
+    """The data of a `progress` row, which may hold a subagent's row."""
+
+    message: Any = None
+
+
+class Init(msgspec.Struct):
+    """The first line of a stream."""
+
+    model: str | None = None
+    version: str | None = msgspec.field(default=None, name="claude_code_version")
+    skills: tuple[str, ...] = ()
+
+
+class Result(msgspec.Struct):
+    """The last line of a stream."""
+
+    subtype: str | None = None
+    is_error: bool = False
+    terminal_reason: str | None = None
+    stop_reason: str | None = None
+    api_error_status: int | None = None
+    num_turns: int | None = None
+    result: str | None = None
+    errors: list[str] | None = None
+    total_cost_usd: float | None = None
+    usage: Usage | None = None
+    by_model: dict[str, ModelUsage] = msgspec.field(
+        default_factory=dict[str, ModelUsage], name="modelUsage"
+    )
+
+
+decode_row = msgspec.json.Decoder(Row).decode
+decode_message = msgspec.json.Decoder(Message | None).decode
+decode_delta = msgspec.json.Decoder(Delta | None).decode
+decode_progress = msgspec.json.Decoder(Progress | None).decode
+decode_init = msgspec.json.Decoder(Init).decode
+decode_result = msgspec.json.Decoder(Result).decode
