@@ -32,6 +32,7 @@ Modules, from what people use to what everything rests on:
     usage          tokens and prices
     transcript     what an agent said it did
     stats          intervals and tests
+    conclusions    the records of an analysis
     arms           what an arm gives a step
     grader         what a grader is written with
     questions      questions to a subject, and their answers

@@ -540,7 +540,8 @@ class Contrast(Record, frozen=True):
     """One arm against a comparator on one measure, over these tasks.
 
     `estimate`, `low`, `high` are differences for `score` and `passed`, and
-    ratios for `tokens`, `usd` and `wall_s`; a refusal says why there is none.
+    ratios of geometric means for `tokens`, `usd` and `wall_s`; a refusal says
+    why any of them, or `p`, is missing. The methods are named.
     """
 
     arm: str
@@ -554,3 +555,7 @@ class Contrast(Record, frozen=True):
     n_blocks: int
     n_cases: int
     refusal: str | None = None
+    warning: str | None = None
+    ratio_of_totals: float | None = None
+    interval_method: str | None = None
+    p_method: str | None = None

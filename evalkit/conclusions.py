@@ -1,0 +1,359 @@
+"""The records of an analysis: every number that a table, figure or gate shows.
+
+`analysis.analyse` makes one `Analysis`, `gates.judge` adds verdicts; whatever
+shows results only reads it. Unknown is `None`; a refusal is a sentence.
+"""
+
+from __future__ import annotations
+
+from evalkit.records import Complaint, Contrast, Gate, Kind, Record
+
+FORMAT = 1
+NONE = "none"
+"""How the routing table calls no skill."""
+
+
+class Proportion(Record, frozen=True):
+    """`k` of `n`, with its Wilson interval; no interval where `n` is 0."""
+
+    k: int
+    n: int
+    low: float | None
+    high: float | None
+
+
+class Seals(Record, frozen=True):
+    """What the numbers rest on: sha256 digests, versions and levels.
+
+    `analysis_source` is as registered, `analysis_source_found` is the code that
+    made this analysis; `environment` holds version by package.
+    """
+
+    registration: str
+    created_at: str
+    corpus: str
+    corpus_digest: str
+    run_source: str
+    analysis_source: str
+    analysis_source_found: str
+    rates: str
+    journal_head: str
+    n_events: int
+    agent: str
+    agent_version: str
+    executable_sha256: str
+    model: str
+    accounting: str
+    seed: int
+    isolation: str
+    isolation_detail: str
+    isolation_found: tuple[str, ...]
+    grader_digests: dict[str, str]
+    environment: dict[str, str]
+
+
+class Integrity(Record, frozen=True):
+    """Facts about the record itself.
+
+    `recomputes`: the registration has the digest it states. `same_registration`:
+    every start of the run names that digest. `torn`: the last line is half
+    written. A journal whose chain breaks is refused when read.
+    """
+
+    recomputes: bool
+    same_registration: bool
+    n_starts: int
+    torn: bool
+    ended: str | None
+
+
+class Exclusion(Record, frozen=True):
+    """Trials that did not get from one stage of the flow to the next."""
+
+    after: str
+    reason: str
+    n: int
+
+
+class Flow(Record, frozen=True):
+    """Trials of one arm: each stage is the one before it less its exclusions.
+
+    `started`: an attempt began; `completed`: an attempt ended; `scored`: it
+    counts as a result; `analysed`: its whole block does. Of the analysed,
+    `agent_limit` met a limit of the agent and `grader_died` scored zero so.
+    """
+
+    arm: str
+    planned: int
+    started: int
+    completed: int
+    scored: int
+    analysed: int
+    exclusions: tuple[Exclusion, ...]
+    agent_limit: int
+    grader_died: int
+
+
+class Tokens(Record, frozen=True):
+    """Tokens by class, per trial; `fresh` is input and writes, `total` all five."""
+
+    input: float
+    write_5m: float
+    write_1h: float
+    read: float
+    output: float
+    fresh: float
+    total: float
+
+
+class Overhead(Record, frozen=True):
+    """Totals of an arm over those of `baseline`: 1 is no overhead."""
+
+    tokens: float | None
+    usd: float | None
+    usd_list: float | None
+    wall_s: float | None
+
+
+class ArmSummary(Record, frozen=True):
+    """One arm over its analysed trials; means are over cases, equally weighted.
+
+    Tokens, dollars and time are means per trial, and None where any analysed
+    trial does not report them. `usd` is at the registered accounting.
+    """
+
+    arm: str
+    home: str
+    prompt: str
+    library: str | None
+    n_trials: int
+    score: float | None
+    passed: Proportion
+    n_at_ceiling: int
+    tokens: Tokens | None
+    usd: float | None
+    usd_list: float | None
+    wall_s: float | None
+    n_calls: float | None
+    overhead: Overhead | None
+
+
+class Point(Record, frozen=True):
+    """One analysed trial."""
+
+    repeat: int
+    score: float
+    passed: bool
+    outcome: str
+    tokens: int | None
+    usd: float | None
+    wall_s: float | None
+
+
+class CaseArm(Record, frozen=True):
+    """One case in one arm, with the trials behind it in order of repeat."""
+
+    case: str
+    arm: str
+    score: float | None
+    passed: Proportion
+    points: tuple[Point, ...]
+
+
+class CaseContrast(Record, frozen=True):
+    """Difference of mean scores in one case; `pairs` are those of its blocks."""
+
+    case: str
+    arm: str
+    comparator: str
+    difference: float
+    pairs: tuple[float, ...]
+
+
+class CheckRow(Record, frozen=True):
+    """How often one check passed in one arm: `k` of `n` analysed trials.
+
+    `n_not_reached` and `n_grader_died` are among the `n - k` that did not.
+    `weight` is None where no trial shows it.
+    """
+
+    case: str
+    step: str
+    check: str
+    complaint: Complaint | None
+    weight: int | None
+    arm: str
+    k: int
+    n: int
+    n_not_reached: int
+    n_grader_died: int
+
+
+class ComplaintRow(Record, frozen=True):
+    """Checks of one complaint in one arm: `k` passed of `n` carried out or due."""
+
+    complaint: Complaint
+    arm: str
+    k: int
+    n: int
+
+
+class RoutingCell(Record, frozen=True):
+    """Steps whose canonical skill is `canonical` and that got `picked`."""
+
+    canonical: str
+    picked: str
+    n: int
+
+
+class Routing(Record, frozen=True):
+    """How well an arm's routing chose, against the canonical skills.
+
+    Repeats of one query are one observation where they all choose alike: `unit`
+    says whether proportions count queries or steps of trials.
+    """
+
+    arm: str
+    unit: str
+    n_queries: int
+    n_steps: int
+    exact: Proportion
+    any_hit: Proportion
+    nothing_picked: Proportion
+    cells: tuple[RoutingCell, ...]
+
+
+class Treatment(Record, frozen=True):
+    """What reached the agent in one arm, over the steps its trials reached."""
+
+    arm: str
+    n_steps: int
+    n_injected: int
+    n_invoked: int
+    n_read: int
+    skills_invoked: dict[str, int]
+
+
+class UsageReport(Record, frozen=True):
+    """How complete an arm's usage is, over its analysed trials.
+
+    `n_reported`: trials with usage for every call. `sources` counts requests by
+    who reported them.
+    """
+
+    arm: str
+    n_trials: int
+    n_reported: int
+    n_priced: int
+    n_disagreements: int
+    n_incomplete_requests: int
+    sources: dict[str, int]
+
+
+class Spend(Record, frozen=True):
+    """Sums over attempts; lower bounds where `n_unreported` is not 0.
+
+    None where no attempt reports it.
+    """
+
+    n_attempts: int
+    n_unreported: int
+    n_calls: int
+    tokens: int | None
+    usd: float | None
+    usd_list: float | None
+    wall_s: float | None
+
+
+class Cost(Record, frozen=True):
+    """What the run spent on all attempts, and on those that count."""
+
+    all_attempts: Spend
+    counted: Spend
+    max_calls: int
+    n_planned_calls: int
+
+
+class DeviationRow(Record, frozen=True):
+    """Something registered that was departed from; `at` None: found on analysis."""
+
+    at: str | None
+    what: str
+    registered: str
+    found: str
+
+
+class RegradeRow(Record, frozen=True):
+    """A trial concluded again: both verdicts."""
+
+    trial: str
+    attempt: int
+    score_before: float | None
+    score_after: float
+    how: str
+
+
+class CaseSummary(Record, frozen=True):
+    """What was registered of a case, and how many of its blocks are whole."""
+
+    id: str
+    title: str
+    kind: Kind
+    hypothesis: str
+    n_steps: int
+    n_checks: int
+    n_blocks: int
+    n_complete: int
+
+
+class Design(Record, frozen=True):
+    """The registered design, and how much of it was carried out."""
+
+    arms: tuple[str, ...]
+    comparators: tuple[str, ...]
+    repeats: int
+    outcome: str
+    margin: float
+    confidence: float
+    imbalance: int
+    n_trials: int
+    n_blocks: int
+    n_complete: int
+    n_cases: int
+    min_cases: int
+
+
+class Analysis(Record, frozen=True):
+    """Every reported number of a run.
+
+    `question` is the estimand, `sentence` says it for a reader. `gates` is empty
+    and `status` `not-judged` until `gates.judge` has read the rest.
+    """
+
+    run: str
+    simulated: bool
+    question: str
+    sentence: str
+    seals: Seals
+    integrity: Integrity
+    design: Design
+    cases: tuple[CaseSummary, ...]
+    flow: tuple[Flow, ...]
+    arms: tuple[ArmSummary, ...]
+    contrasts: tuple[Contrast, ...]
+    case_arms: tuple[CaseArm, ...]
+    case_contrasts: tuple[CaseContrast, ...]
+    checks: tuple[CheckRow, ...]
+    complaints: tuple[ComplaintRow, ...]
+    routing: tuple[Routing, ...]
+    routing_refusal: str | None
+    treatments: tuple[Treatment, ...]
+    usage: tuple[UsageReport, ...]
+    cost: Cost
+    deviations: tuple[DeviationRow, ...]
+    regrades: tuple[RegradeRow, ...]
+    limits: tuple[str, ...]
+    gates: tuple[Gate, ...] = ()
+    status: str = "not-judged"
+    status_sentence: str = ""
+    format: int = FORMAT
