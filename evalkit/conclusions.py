@@ -223,7 +223,7 @@ class Routing(Record, frozen=True):
     cells: tuple[RoutingCell, ...]
 
 
-class Treatment(Record, frozen=True):
+class TreatmentRow(Record, frozen=True):
     """What reached the agent in one arm, over the steps its trials reached."""
 
     arm: str
@@ -347,7 +347,7 @@ class Analysis(Record, frozen=True):
     complaints: tuple[ComplaintRow, ...]
     routing: tuple[Routing, ...]
     routing_refusal: str | None
-    treatments: tuple[Treatment, ...]
+    treatments: tuple[TreatmentRow, ...]
     usage: tuple[UsageReport, ...]
     cost: Cost
     deviations: tuple[DeviationRow, ...]
