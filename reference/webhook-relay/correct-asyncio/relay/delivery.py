@@ -11,7 +11,7 @@ from relay.store import DEAD, DELIVERED, Hook, Store
 
 BACKOFF_S = 0.1
 ATTEMPTS = 5
-TIMEOUT_S = 3.0
+TIMEOUT_S = 2.0
 
 
 class DeliveryWorker:

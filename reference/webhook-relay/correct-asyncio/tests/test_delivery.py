@@ -68,6 +68,16 @@ class DeliveryTest(ServerCase):
         self.assertEqual(("dead", 5), (hook["status"], hook["attempts"]))
         self.assertTrue(hook["last_error"])
 
+    def test_an_attempt_without_a_reply_in_time_has_failed(self) -> None:
+        receiver = self.receiver(200, delay_s=2.5)
+        hook_id = self.post(receiver.url)
+        deadline = time.monotonic() + 10
+        while not (hook := self.request("GET", f"/hooks/{hook_id}")[1])["attempts"]:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        self.assertEqual(("pending", 1), (hook["status"], hook["attempts"]))
+        self.assertTrue(hook["last_error"])
+
     def test_slow_and_failing_receivers_hold_up_nobody(self) -> None:
         failing = self.receiver(500)
         slow = self.receiver(200, delay_s=1.0)

@@ -5,7 +5,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-PATIENCE_S = 3.0
+PATIENCE_S = 2.0
 
 
 class LostParcel(Exception):

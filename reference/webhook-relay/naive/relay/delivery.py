@@ -53,7 +53,7 @@ class DeliveryWorker:
             headers={"Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=3):
+            with urllib.request.urlopen(request, timeout=2):
                 return True
         except OSError:
             return False

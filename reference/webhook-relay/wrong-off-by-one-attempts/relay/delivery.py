@@ -15,7 +15,7 @@ from relay.store import DEAD, DELIVERED, PENDING, Hook, Store
 
 FIRST_DELAY_S = 0.1
 MAX_RETRIES = 5
-TIMEOUT_S = 3.0
+TIMEOUT_S = 2.0
 MAX_UNDER_WAY = 32
 
 log = logging.getLogger("relay.delivery")
