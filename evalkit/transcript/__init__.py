@@ -98,8 +98,8 @@ class Session(Record, frozen=True):
     def witnesses(self) -> tuple[tuple[Request, ...], ...]:
         """Accounts of the call's usage, the one to be believed first first.
 
-        The agent's records per request, its totals per model, its total; where
-        no record is final, the records come last.
+        The agent's records per request, its totals per model, its total. Records
+        that are not all final speak only where nothing else does.
         """
         records = tuple(
             _request(call.model, call.tokens, call.source, 1, final=call.final)
@@ -120,7 +120,7 @@ class Session(Record, frozen=True):
         )
         if all(call.final for call in self.calls):
             return records, totals, total
-        return totals, total, records
+        return (totals, total) if totals or total else (records,)
 
 
 def parse(lines: Iterable[bytes]) -> Session:
