@@ -4,6 +4,8 @@ Modules, from what people use to what everything rests on:
 
     cli            the commands
     publish        execute any notebook, export it
+    console        text for a terminal
+    doctor         what this machine lacks
     tables         tables of an analysis
     plots          figures of an analysis
     gates          what must hold before a claim
@@ -35,6 +37,7 @@ Modules, from what people use to what everything rests on:
     conclusions    the records of an analysis
     arms           what an arm gives a step
     grader         what a grader is written with
+    conclusions    the records of an analysis
     questions      questions to a subject, and their answers
     records        the records
     errors         the errors, with exit codes

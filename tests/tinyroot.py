@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from evalkit import proof, sandbox
@@ -104,6 +103,20 @@ def keeps_readme(subject):
     "reference/greet/wrong-shouts/greet.py": (
         "def greet(name):\n    return f'HELLO {name}'\n"
     ),
+    "reference/scripted.toml": """
+[default]
+n_requests = [2, 3]
+latency_ms = [1, 2]
+skill_chance = 0.5
+overlays = { correct = 0.5, naive = 0.5 }
+
+[default.tokens]
+input = { median = 10 }
+write_5m = { median = 2000, sigma = 0.5 }
+write_1h = { median = 0 }
+read = { median = 9000, sigma = 0.4 }
+output = { median = 300, sigma = 0.5 }
+""",
     "reference/greet/expected.toml": """
 [fixture.task]
 score = "2/4"
@@ -131,7 +144,6 @@ def make(root: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.lstrip("\n"))
     (root / "runs").mkdir()
-    (root / "reference" / "scripted.toml").write_text(POLICY)
     return root
 
 
@@ -156,7 +168,3 @@ def prove(root: Path) -> None:
     box = sandbox.open_box(level, allow_unsandboxed=level == "none")
     (found,) = proof.verify(root, ["greet"], box=box, n_workers=2, seed=1)
     assert found.holds, found
-
-
-POLICY = ""
-PYTHON = sys.executable
