@@ -1,0 +1,190 @@
+"""Transcripts: real streams and session files parsed to totals that others state."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evalkit import transcript
+from evalkit.transcript import Session, Tokens
+
+DATA = Path(__file__).parent / "data"
+
+
+def _parse(name: str) -> Session:
+    with (DATA / name).open("rb") as lines:
+        return transcript.parse(lines)
+
+
+def _sum(session: Session) -> Tokens:
+    told = [msgspec.structs.astuple(c.tokens) for c in session.calls if c.tokens]
+    return Tokens(*map(sum, zip(*told, strict=True)))
+
+
+def _lines(*rows: object) -> list[bytes]:
+    return [json.dumps(row).encode() + b"\n" for row in rows]
+
+
+def _assistant(message_id: str, output: int, **more: object) -> dict:
+    usage = {"input_tokens": 5, "output_tokens": output, **more}
+    message = {"id": message_id, "model": "m", "content": [], "usage": usage}
+    return {"type": "assistant", "sessionId": "s", "message": message}
+
+
+def test_a_session_file_sums_to_the_total_counted_by_others():
+    """20 requests in 31 rows; first-wins would give an output of 5,145."""
+    found = _parse("sessions/subagent.jsonl")
+    assert len(found.calls) == 20
+    assert _sum(found) == Tokens(445, 113_769, 0, 615_694, 7_923)
+
+
+def test_a_session_file_sums_to_what_the_stream_s_result_says():
+    kept, told = _parse("claude/success.session.jsonl"), _parse(STREAM)
+    assert told.end is not None
+    assert _sum(kept) == told.end.usage == told.end.by_model["claude-opus-5-5"]
+    assert [request.source for request in kept.witnesses()[0]] == ["session"] * 3
+
+
+STREAM = "claude/success.stream.jsonl"
+
+
+def test_a_stream_s_records_hold_only_the_start_and_give_way_to_its_totals():
+    told = _parse(STREAM)
+    assert [call.final for call in told.calls] == [False] * 3
+    totals, total = told.witnesses()
+    assert [(r.output, r.n_requests, r.source) for r in totals] == [
+        (131, None, "modelUsage")
+    ]
+    assert total[0].source == "usage"
+
+
+def test_a_stream_with_partial_messages_has_final_records():
+    told = _parse("claude/partial_messages.stream.jsonl")
+    assert all(call.final for call in told.calls)
+    assert told.end is not None
+    assert _sum(told) == told.end.usage
+
+
+def test_a_killed_stream_keeps_its_partial_records():
+    told = _parse("claude/killed_in_tool_sigterm.stream.jsonl")
+    assert told.end is None
+    ((request,),) = told.witnesses()
+    assert (request.status, request.output) == ("partial", 1)
+
+
+def test_session_files_settle_what_a_stream_left_open():
+    both = transcript.combine(_parse(STREAM), _parse("claude/success.session.jsonl"))
+    assert len(both.calls) == 3
+    assert all(call.final for call in both.calls)
+    assert both.end is not None
+    assert _sum(both) == both.end.usage
+
+
+def test_synthetic_messages_are_no_requests_but_name_the_fault():
+    told = _parse("claude/error_529_no_retries.stream.jsonl")
+    assert told.calls == ()
+    assert told.witnesses() == ((), (), ())
+    assert told.error == "server_error"
+
+
+def test_the_result_s_facts_are_told():
+    end = _parse("claude/max_turns.stream.jsonl").end
+    assert end is not None
+    assert (end.subtype, end.is_error, end.num_turns) == ("error_max_turns", True, 3)
+    assert (end.terminal_reason, end.text) == (
+        "max_turns",
+        "Reached maximum number of turns (2)",
+    )
+
+
+def test_a_skill_is_invoked_by_its_tool():
+    told = _parse("claude/skill_invoked.stream.jsonl")
+    assert (told.invoked, told.read) == (("zz-user-skill",), ())
+    assert told.turns[0].tool == "Skill"
+    assert told.turns[1].text == "Launching skill: zz-user-skill"
+
+
+def test_a_skill_is_read_where_its_file_is_opened():
+    use = {"type": "tool_use", "name": "Read", "input": {}}
+    rows = [
+        {"type": "assistant", "message": {"id": n, "content": [{**use, "input": at}]}}
+        for n, at in [
+            ("a", {"file_path": "/home/agent/.claude/skills/notes/SKILL.md"}),
+            ("b", {"file_path": "/workspace/README.md"}),
+            ("c", {"file_path": 7}),
+        ]
+    ]
+    found = transcript.parse(_lines(*rows))
+    assert (found.read, found.invoked) == (("notes",), ())
+
+
+def test_the_row_with_most_tokens_counts_in_whatever_order():
+    grown = [_assistant("a", 1), _assistant("a", 90), _assistant("b", 7)]
+    for rows in (grown, grown[::-1]):
+        found = transcript.parse(_lines(*rows))
+        assert sorted(c.tokens.output for c in found.calls if c.tokens) == [7, 90]
+
+
+def test_cache_writes_are_split_by_lifetime_and_five_minutes_where_not_told():
+    split = {"ephemeral_5m_input_tokens": 30, "ephemeral_1h_input_tokens": 70}
+    rows = [
+        _assistant("a", 1, cache_creation_input_tokens=100, cache_creation=split),
+        _assistant("b", 1, cache_creation_input_tokens=40),
+    ]
+    found = [c.tokens for c in transcript.parse(_lines(*rows)).calls]
+    assert [(t.write_5m, t.write_1h) for t in found if t] == [(30, 70), (40, 0)]
+
+
+def test_usage_that_is_not_reported_is_unknown():
+    row = {"type": "assistant", "message": {"id": "a", "model": "m", "content": "hi"}}
+    (call,) = transcript.parse(_lines(row)).calls
+    assert call.tokens is None
+
+
+def test_a_subagent_s_message_in_a_progress_row_counts_once():
+    own = _assistant("sub", 50)
+    progress = {"type": "progress", "sessionId": "s", "data": {"message": own}}
+    found = transcript.parse(_lines(progress, progress, _assistant("main", 9)))
+    assert [(c.id, c.tokens.output) for c in found.calls if c.tokens] == [
+        ("sub", 50),
+        ("main", 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"{",
+        b"17",
+        b'"text"',
+        b"\xff\xfe",
+        b'{"type": 3}',
+        b'{"type": "assistant", "message": {"id": "x", "content": 4}}',
+        b'{"type": "assistant", "message": {"usage": {"input_tokens": -1}}}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_bad_line_is_counted_and_never_fatal(bad):
+    before, after = _lines(_assistant("a", 1), _assistant("b", 2))
+    found = transcript.parse([before, bad + b"\n", after])
+    assert (found.n_lines, found.n_bad_lines, len(found.calls)) == (3, 1, 2)
+    assert not found.torn
+
+
+def test_a_torn_last_line_is_no_bad_line():
+    (whole,) = _lines(_assistant("a", 1))
+    found = transcript.parse([whole, whole[:40]])
+    assert (found.torn, found.n_bad_lines, len(found.calls)) == (True, 0, 1)
+
+
+def test_unknown_types_are_counted():
+    rows = [{"type": "novelty"}, {"type": "novelty"}, {"type": "summary"}, {}]
+    found = transcript.parse(_lines(*rows))
+    assert found.unknown == {"novelty": 2, "": 1}
+
+
+def test_every_real_sample_is_read_without_a_bad_line():
+    for path in sorted(DATA.glob("*/*.jsonl")):
+        found = _parse(str(Path(path).relative_to(DATA)))
+        assert (found.n_bad_lines, found.torn, found.unknown) == (0, False, {}), path
