@@ -65,7 +65,7 @@ class Interval(NamedTuple):
     n_constant_cells: int
 
 
-class Tested(NamedTuple):
+class PValue(NamedTuple):
     """A two-sided p over `n_permutations`, all counted or some drawn."""
 
     p: float
@@ -84,7 +84,7 @@ def mean_difference(strata: Sequence[Stratum]) -> float:
     return math.fsum(s.difference for s in strata) / len(strata)
 
 
-def permutation_test(strata: Sequence[Stratum], *, seed: int) -> Tested | Refusal:
+def permutation_test(strata: Sequence[Stratum], *, seed: int) -> PValue | Refusal:
     """Two-sided test that arms may be swapped freely among a case's trials.
 
     All permutations are counted up to `MAX_EXACT`; beyond, `N_DRAWS` are drawn
@@ -109,10 +109,10 @@ def permutation_test(strata: Sequence[Stratum], *, seed: int) -> Tested | Refusa
         rng = np.random.default_rng(seed)
         drawn = sum((_draws(s, rng) for s in strata), np.zeros(N_DRAWS, np.int64))
         n_reached = int((np.abs(drawn) >= reached).sum())
-        return Tested((n_reached + 1) / (N_DRAWS + 1), n_permutations, DRAWN)
+        return PValue((n_reached + 1) / (N_DRAWS + 1), n_permutations, DRAWN)
     values, weights = _distribution(strata)
     p = float(weights[np.abs(values) >= reached].sum())
-    return Tested(min(p, 1.0), n_permutations, EXACT)
+    return PValue(min(p, 1.0), n_permutations, EXACT)
 
 
 def welch_interval(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalkit import stats
-from evalkit.stats import Interval, Refusal, Stratum, Tested
+from evalkit.stats import Interval, PValue, Refusal, Stratum
 
 VECTORS = Path(
     os.environ.get("EVALKIT_STATS_VECTORS")
@@ -29,7 +29,7 @@ def test_the_exact_permutation_test_counts_what_the_vector_counts():
     expected = KNOWN["stratified_permutation_exact"]["outputs"]
     strata = strata_of("stratified_permutation_exact")
     found = stats.permutation_test(strata, seed=1)
-    assert isinstance(found, Tested)
+    assert isinstance(found, PValue)
     assert found.n_permutations == expected["n_perm"]
     assert round(found.p * found.n_permutations) == expected["count_two_sided"]
     assert found.p == pytest.approx(expected["p_two_sided"], abs=1e-9)
@@ -65,7 +65,7 @@ def test_passes_are_tested_as_zeros_and_ones():
         for stratum in strata_of("stratified_permutation_exact")
     ]
     found = stats.permutation_test(strata, seed=1)
-    assert isinstance(found, Tested)
+    assert isinstance(found, PValue)
     assert found.p == pytest.approx(0.187755102, abs=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_a_permutation_p_agrees_with_listing_every_permutation():
     ]
     expected = sum(value >= observed - 1e-12 for value in listed) / len(listed)
     found = stats.permutation_test(strata, seed=1)
-    assert isinstance(found, Tested)
+    assert isinstance(found, PValue)
     assert found.n_permutations == len(listed) == 60
     assert found.p == pytest.approx(expected, abs=1e-12)
 
@@ -113,7 +113,7 @@ def _swapped(stratum):
 def test_many_permutations_are_drawn_by_seed_and_never_give_zero():
     strata = [Stratum((1.0,) * 6 + (0.9,) * 6, (0.0,) * 6 + (0.1,) * 6)] * 2
     found = stats.permutation_test(strata, seed=7)
-    assert isinstance(found, Tested)
+    assert isinstance(found, PValue)
     assert found == stats.permutation_test(strata, seed=7)
     assert found.p == 1 / (stats.N_DRAWS + 1)
     assert found.method == stats.DRAWN
@@ -123,7 +123,7 @@ def test_drawn_and_counted_permutations_agree(monkeypatch):
     strata = strata_of("stratified_permutation_exact")
     monkeypatch.setattr(stats, "MAX_EXACT", 1)
     found = stats.permutation_test(strata, seed=3)
-    assert isinstance(found, Tested)
+    assert isinstance(found, PValue)
     assert found.p == pytest.approx(0.0897959, abs=0.01)
 
 
