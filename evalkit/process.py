@@ -1,0 +1,363 @@
+"""The only door to processes.
+
+Every process leads its own session and gets an explicit environment, /dev/null
+where nothing else is said, and no descriptor that was not named. What it leaves
+in its process group is killed when it ends. Linux only (pidfd). All of it may
+be used from worker threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from evalkit.errors import InfrastructureError, StoppedEarlyError
+from evalkit.records import Record
+
+PR_SET_PDEATHSIG = 1
+CHUNK_BYTES = 65_536
+MAX_SMALL_OUTPUT_BYTES = 256 * 1024 * 1024
+MINIMAL_ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+_live: set[Running] = set()
+_live_lock = threading.Lock()
+
+
+class CommandError(InfrastructureError):
+    """A command could not be started, failed, or took too long."""
+
+
+class Finished(Record, frozen=True):
+    """How a process ended.
+
+    `exit_code` is negative for a signal and None where a time-out ended it;
+    `cpu_s` (user and system, with awaited children) is None where a signal cut
+    the account short. `truncated` says that output over the cap was dropped.
+    """
+
+    exit_code: int | None
+    wall_s: float
+    cpu_s: float | None
+    timed_out: bool
+    truncated: bool
+
+
+class Exit(NamedTuple):
+    """Exit code (negative: signal) and CPU seconds (None: unknown) of a process."""
+
+    code: int
+    cpu_s: float | None
+
+
+class Running:
+    """A started process, the leader of its own session and group."""
+
+    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+        self._popen = popen
+        self._lock = threading.Lock()
+        self._exit: Exit | None = None
+        self.pid = popen.pid
+        self.pidfd = os.pidfd_open(popen.pid)
+        self.stopped = False
+        with _live_lock:
+            _live.add(self)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole group; nothing happens once it was reaped."""
+        with self._lock:
+            if self._exit is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.pid, number)
+
+    def wait(self, timeout_s: float | None = None) -> Exit | None:
+        """Wait for the end and reap; None where it still runs after `timeout_s`."""
+        if self._exit is None:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self.pidfd, selectors.EVENT_READ)
+                if not selector.select(timeout_s):
+                    return None
+        return self._reap()
+
+    def end(self) -> Exit:
+        """Kill the group at once, and reap."""
+        self.signal(signal.SIGKILL)
+        return self._reap()
+
+    def _reap(self) -> Exit:
+        with self._lock:
+            if self._exit is None:
+                # While it is not reaped its group id cannot belong to another.
+                with suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
+                _, status, used = os.wait4(self.pid, 0)
+                code = os.waitstatus_to_exitcode(status)
+                cpu_s = used.ru_utime + used.ru_stime if code >= 0 else None
+                self._popen.returncode = code
+                self._exit = Exit(code, cpu_s)
+                os.close(self.pidfd)
+                with _live_lock:
+                    _live.discard(self)
+            return self._exit
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    stdin: IO[bytes] | None = None,
+    stdout: IO[bytes] | int | None = None,
+    stderr: IO[bytes] | int | None = None,
+    pass_fds: Sequence[int] = (),
+) -> Running:
+    """Start a process.
+
+    Args:
+        argv: Program and arguments; never a shell line.
+        env: Its whole environment.
+        cwd: Its working folder.
+        stdin: File it reads; None is /dev/null, as for the next two.
+        stdout: File or descriptor it writes to.
+        stderr: File or descriptor it writes to.
+        pass_fds: Descriptors it inherits, by the same numbers.
+
+    Raises:
+        CommandError: It cannot be started.
+    """
+    try:
+        popen = subprocess.Popen(
+            list(argv),
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL if stdin is None else stdin,
+            stdout=subprocess.DEVNULL if stdout is None else stdout,
+            stderr=subprocess.DEVNULL if stderr is None else stderr,
+            pass_fds=tuple(pass_fds),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CommandError(
+            f"{argv[0]}: expected a program that starts, found: {error}; "
+            "install it, or mend the path"
+        ) from error
+    return Running(popen)
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    stdin: bytes | None = None,
+    stdout: Path,
+    stderr: Path,
+    timeout_s: float,
+    grace_s: float,
+    max_output_bytes: int,
+) -> Finished:
+    """Run a process to its end.
+
+    Args:
+        argv: Program and arguments.
+        env: Its whole environment.
+        cwd: Its working folder.
+        stdin: What it reads; None is /dev/null.
+        stdout: File that receives its output.
+        stderr: File that receives its errors.
+        timeout_s: After this the group gets SIGTERM,
+        grace_s: and after this SIGKILL.
+        max_output_bytes: Kept of each stream; what comes after is dropped.
+
+    Raises:
+        CommandError: It cannot be started.
+        StoppedEarlyError: `end_all` was called meanwhile.
+    """
+    with _Pump(stdout, max_output_bytes) as out, _Pump(stderr, max_output_bytes) as err:
+        started = time.monotonic()
+        running = _start_pumped(argv, env, cwd, stdin, out, err)
+        try:
+            timed_out = _follow(running, (out, err), timeout_s, grace_s)
+            wall_s = time.monotonic() - started
+        finally:
+            found = running.end()
+    if running.stopped:
+        raise StoppedEarlyError(f"{argv[0]}: ended on request")
+    truncated = out.truncated or err.truncated
+    if timed_out:
+        return Finished(None, wall_s, None, timed_out, truncated)
+    return Finished(found.code, wall_s, found.cpu_s, timed_out, truncated)
+
+
+def output(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    pass_fds: Sequence[int] = (),
+) -> bytes:
+    """What a small trusted command writes to stdout.
+
+    Args:
+        argv: Program and arguments.
+        timeout_s: For the whole command.
+        env: Its whole environment; `MINIMAL_ENV` by default.
+        cwd: Its working folder.
+        pass_fds: Descriptors it inherits.
+
+    Raises:
+        CommandError: It cannot be started, fails, or takes too long; the message
+            ends in the last of its stderr.
+    """
+    env = MINIMAL_ENV if env is None else env
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        running = start(
+            argv, env=env, cwd=cwd, stdout=out, stderr=err, pass_fds=pass_fds
+        )
+        try:
+            ended = running.wait(timeout_s)
+        finally:
+            running.end()
+        said = _tail(err)
+        if ended is None:
+            raise CommandError(f"{argv[0]}: no end within {timeout_s} s; {said}")
+        if ended.code != 0:
+            raise CommandError(f"{argv[0]}: exit {ended.code}; {said}")
+        out.seek(0)
+        return out.read(MAX_SMALL_OUTPUT_BYTES)
+
+
+def end_all() -> None:
+    """Kill every process in flight; the `run` that waits for one raises."""
+    with _live_lock:
+        live = list(_live)
+    for running in live:
+        running.stopped = True
+        running.signal(signal.SIGKILL)
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the one that made it ends."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def find_program(name: str) -> str | None:
+    """Absolute path of a program on PATH, or None."""
+    found = shutil.which(name)
+    return None if found is None else str(Path(found).absolute())
+
+
+class _Pump:
+    """A pipe whose read end is copied to a file, up to a cap."""
+
+    def __init__(self, target: Path, room: int) -> None:
+        self._file = target.open("wb")
+        self._room = room
+        self.read_end, self.write_end = os.pipe()
+        os.set_blocking(self.read_end, False)
+        self.truncated = False
+
+    def __enter__(self) -> _Pump:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close_write_end()
+        os.close(self.read_end)
+        self._file.close()
+
+    def close_write_end(self) -> None:
+        """Leave the write end to the child alone."""
+        if self.write_end >= 0:
+            os.close(self.write_end)
+            self.write_end = -1
+
+    def move(self) -> bool:
+        """Copy one chunk; False where nothing more is there."""
+        try:
+            chunk = os.read(self.read_end, CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        self.truncated |= len(chunk) > self._room
+        kept = chunk[: self._room]
+        self._room -= len(kept)
+        self._file.write(kept)
+        return bool(chunk)
+
+
+def _start_pumped(
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path | None,
+    stdin: bytes | None,
+    out: _Pump,
+    err: _Pump,
+) -> Running:
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin or b"")
+        given.seek(0)
+        running = start(
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=None if stdin is None else given,
+            stdout=out.write_end,
+            stderr=err.write_end,
+        )
+    out.close_write_end()
+    err.close_write_end()
+    return running
+
+
+def _follow(
+    running: Running, pumps: tuple[_Pump, ...], timeout_s: float, grace_s: float
+) -> bool:
+    """Copy output until the process ends; True where a time-out ended it."""
+    orders = iter(((signal.SIGTERM, grace_s), (signal.SIGKILL, None)))
+    deadline: float | None = time.monotonic() + timeout_s
+    timed_out = False
+    with selectors.DefaultSelector() as selector:
+        selector.register(running.pidfd, selectors.EVENT_READ)
+        for pump in pumps:
+            selector.register(pump.read_end, selectors.EVENT_READ, pump)
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready = [key for key, _ in selector.select(left)]
+            if any(key.fd == running.pidfd for key in ready):
+                break
+            for key in ready:
+                if not key.data.move():
+                    selector.unregister(key.fd)
+            if deadline is not None and time.monotonic() >= deadline:
+                number, pause = next(orders)
+                running.signal(number)
+                timed_out = True
+                deadline = None if pause is None else time.monotonic() + pause
+    for pump in pumps:
+        _drain(pump)
+    return timed_out
+
+
+def _drain(pump: _Pump) -> None:
+    # A daemon that left the group may hold the pipe and write on: take what a
+    # pipe can hold, then leave.
+    for _ in range(16):
+        if not pump.move():
+            break
+
+
+def _tail(stream: IO[bytes], limit: int = 2000) -> str:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - limit))
+    return stream.read().decode(errors="replace").strip() or "it said nothing"
