@@ -14,7 +14,7 @@ Modules, from what people use to what everything rests on:
     plan           inputs -> draft registration -> sealed
     analysis       frames and seal -> every reported number
     trial          run_trial, conclude
-    frames         journal -> tidy frames
+    frames         facts -> tidy frames
     inputs         everything a plan names, opened
     agents         the programs under test
     grading        a grader process questions a subject
@@ -24,6 +24,7 @@ Modules, from what people use to what everything rests on:
     registration   the sealed plan
     journal        one chained line per event
     evidence       the folder of an attempt
+    facts          journal -> what became of every planned trial
     routing        which skill a step's words call for
     sandbox        the only argv builder of isolation
     process        the only door to processes

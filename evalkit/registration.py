@@ -20,6 +20,7 @@ READING_MODULES = frozenset(
         "cli",
         "conclusions",
         "explore",
+        "facts",
         "frames",
         "gates",
         "plots",

@@ -1,0 +1,190 @@
+"""Runs made by hand: real records and a real journal, no agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalkit import outcomes, registration
+from evalkit.journal import Journal, Writer, read_journal
+from evalkit.records import (
+    AgentSeal,
+    Arm,
+    ArmSeal,
+    AttemptEnded,
+    AttemptStarted,
+    Call,
+    Candidate,
+    CaseSeal,
+    CheckResult,
+    Complaint,
+    Digests,
+    Ended,
+    Grade,
+    Home,
+    Isolation,
+    Kind,
+    Outcome,
+    Plan,
+    Registration,
+    Request,
+    RunEnded,
+    RunStarted,
+    Selection,
+    StepResult,
+    Treatment,
+    TrialKey,
+    TrialResult,
+    Wording,
+)
+
+WEIGHTS = {"core": 2, "edge": 1, "docs": 1}
+COMPLAINTS = {
+    "core": Complaint.CORE,
+    "edge": Complaint.HAPPY_PATH_ONLY,
+    "docs": Complaint.SKIPPED_IMPLIED_WORK,
+}
+ARMS = {
+    "full": Arm("full", Home.ALL, Wording.CATALOGUE, "current"),
+    "auto": Arm("auto", Home.LEAN, Wording.ROUTED, "current"),
+    "baseline": Arm("baseline", Home.NONE, Wording.BARE),
+}
+MODEL = "claude-opus-5-5"
+
+
+def register(
+    *,
+    cases=("alpha", "beta", "gamma"),
+    arms=("full", "auto", "baseline"),
+    repeats=4,
+    steps=("task",),
+    simulated=False,
+    **plan,
+) -> Registration:
+    """A sealed registration; trials in plain order, block after block."""
+    order = tuple(
+        TrialKey(case, arm, repeat)
+        for case in cases
+        for repeat in range(1, repeats + 1)
+        for arm in arms
+    )
+    return registration.seal(
+        Registration(
+            created_at="2026-11-30T05:00:00.000+00:00",
+            plan=Plan("made@1", arms=tuple(arms), repeats=repeats, model=MODEL, **plan),
+            corpus_digest="c" * 64,
+            cases=tuple(_case(case, steps) for case in cases),
+            arms=tuple(
+                ArmSeal(ARMS[arm], None, None, ("skill-a", "skill-b"), {})
+                for arm in arms
+            ),
+            agent=AgentSeal("made", "1.0", "e" * 64, "made", simulated),
+            rates_digest="r" * 64,
+            isolation=Isolation("bwrap", "probed"),
+            outcomes=outcomes.registered_table(),
+            candidates={},
+            schedule=order,
+            imbalance=0,
+            n_planned_calls=len(order) * len(steps),
+            run_source="1" * 64,
+            analysis_source=registration.source_digests()[1],
+        )
+    )
+
+
+def grade(*passing: str, died: str | None = None) -> Grade:
+    """A verdict in which the named checks pass."""
+    checks = tuple(
+        CheckResult(name, weight, name in passing, "" if name in passing else "no")
+        for name, weight in WEIGHTS.items()
+    )
+    return (
+        Grade((), 1, "g" * 64, 0.1, died=died) if died else Grade(checks, 1, "g", 0.1)
+    )
+
+
+def step(
+    *passing: str,
+    slug="task",
+    tokens=1000,
+    wall_s=10.0,
+    ended=Ended.FINISHED,
+    picked=None,
+    died=None,
+) -> StepResult:
+    """A step with one call and one request; `tokens` None reports no usage."""
+    request = Request(0, MODEL, tokens or 0, 0, 0, 0, 0, "gateway")
+    return StepResult(
+        slug=slug,
+        calls=(Call("task", ended, 0, wall_s),),
+        requests=() if tokens is None else (request,),
+        selection=Selection((Candidate("skill-a", 2.0),), picked, "direct"),
+        treatment=Treatment((), (picked,) if picked else (), (), ()),
+        grade=grade(*passing, died=died),
+    )
+
+
+def result(
+    key: TrialKey,
+    *steps: StepResult,
+    attempt=1,
+    isolation="bwrap",
+    simulated=False,
+) -> TrialResult:
+    """What was concluded of an attempt, its outcome by the registered table."""
+    outcome, reason = outcomes.outcome_of(steps, outcomes.registered_table())
+    return TrialResult(
+        key=key,
+        attempt=attempt,
+        outcome=outcome,
+        reason=reason,
+        steps=steps,
+        isolation=isolation,
+        simulated=simulated,
+        evidence_digest="d" * 64,
+    )
+
+
+def attempts(*results: TrialResult):
+    """Start and end of each attempt."""
+    for found in results:
+        yield AttemptStarted(found.key, found.attempt)
+        yield AttemptEnded(found)
+
+
+def record(path: Path, sealed: Registration, bodies, *, ended="complete") -> Journal:
+    """Write bodies as a run's journal, and read it back."""
+    with Writer(path / "journal.jsonl", now=lambda: "2026-11-30T06:00:00Z") as writer:
+        writer.append(RunStarted(sealed.digest, sealed.isolation, 1))
+        for body in bodies:
+            writer.append(body)
+        writer.append(RunEnded(ended))
+    return read_journal(path / "journal.jsonl")
+
+
+def run(path: Path, sealed: Registration, result_of) -> Journal:
+    """A whole run; `result_of(key)` gives each trial's result, None for none."""
+    found = [result_of(key) for key in sealed.schedule]
+    return record(path, sealed, attempts(*(f for f in found if f is not None)))
+
+
+def infrastructure(key: TrialKey, attempt=1) -> TrialResult:
+    """An attempt that a fault of the provider ended."""
+    fault = step(tokens=None, ended=Ended.PROVIDER_FAULT)
+    made = result(key, fault, attempt=attempt)
+    assert made.outcome is Outcome.INFRASTRUCTURE
+    return made
+
+
+def _case(name, steps) -> CaseSeal:
+    digests = Digests("a" * 64, "b" * 64, f"grader-{name}", "d" * 64)
+    return CaseSeal(
+        id=name,
+        title=f"Case {name}",
+        kind=Kind.FEATURE,
+        hypothesis="The skill shows what to do.",
+        steps=tuple(steps),
+        skills=dict.fromkeys(steps, ("skill-a",)),
+        complaints=dict.fromkeys(steps, COMPLAINTS),
+        digests=digests,
+        proof=f"{name}.json",
+    )
