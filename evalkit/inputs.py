@@ -85,11 +85,7 @@ class Inputs:
             self._check_deliverable(arm)
 
     def describe(self, created_at: str) -> Registration:
-        """The sealed registration of these inputs.
-
-        Raises:
-            ProofError: A case's grader has no proof at its present digests.
-        """
+        """The sealed registration of these inputs."""
         order = schedule.make_schedule(
             [case.id for case in self.corpus.cases],
             list(self.arms),
@@ -176,8 +172,6 @@ class Inputs:
                         skills.check_injectable(skill, f"arm {arm.name}")
 
     def _case_seal(self, case: Case) -> CaseSeal:
-        path = reference.proof_path(self.root, case)
-        reference.load_proof(self.root, case)
         return CaseSeal(
             id=case.id,
             title=case.title,
@@ -187,7 +181,7 @@ class Inputs:
             skills={step.slug: step.skills for step in case.steps},
             complaints={step.slug: step.complaints for step in case.steps},
             digests=case.digests,
-            proof=path.name,
+            proof=reference.proof_path(self.root, case).name,
         )
 
     def _arm_seal(self, arm: Arm) -> ArmSeal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evalkit import files, routing
+from evalkit import files, reference, routing
 from evalkit.errors import InputError
 from evalkit.inputs import Inputs
 from evalkit.records import Plan, Record, Registration, Wording
@@ -76,6 +76,8 @@ def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
         SandboxUnavailableError: The sandbox cannot run here.
     """
     inputs = Inputs(plan, root)
+    for case in inputs.corpus.cases:
+        reference.load_proof(root, case)
     registration = inputs.describe(now())
     budget = inputs.plan.budget.max_calls
     if registration.n_planned_calls > budget:

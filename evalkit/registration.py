@@ -109,7 +109,7 @@ def differing(where: str, registered: Any, found: Any) -> Iterator[str]:
         for key in sorted({*registered, *found}):
             inner = f"{where}.{key}"
             yield from differing(inner, registered.get(key), found.get(key))
-    elif isinstance(registered, list) and isinstance(found, list):
+    elif isinstance(registered, list | tuple) and isinstance(found, list | tuple):
         for n in range(max(len(registered), len(found))):
             old = registered[n] if n < len(registered) else None
             new = found[n] if n < len(found) else None

@@ -165,8 +165,6 @@ def test_drift_is_refused_naming_what_changed(own_root, part):
     name, said = TOUCHED[part]
     path = own_root / name
     path.write_text(path.read_text() + "\n# changed\n")
-    if part in {"fixture", "prompt"}:
-        tinyroot.prove(own_root)
     with pytest.raises(DriftError) as caught:
         running.run_plan(run, own_root)
     assert said in str(caught.value)
@@ -364,9 +362,7 @@ def test_a_run_folder_that_cannot_be_written_is_named(own_root):
     done = subprocess.run(
         [
             "bwrap",
-            "--bind", "/", "/",
-            "--dev-bind", "/dev", "/dev",
-            "--proc", "/proc",
+            "--dev-bind", "/", "/",
             "--ro-bind", str(run), str(run),
             sys.executable, "-m", "evalkit.cli", "run", run.name,
             "--root", str(own_root),
