@@ -25,8 +25,8 @@ class Proportion(Record, frozen=True):
 class Seals(Record, frozen=True):
     """What the numbers rest on: sha256 digests, versions and levels.
 
-    `analysis_source` is as registered, `analysis_source_found` is the code that
-    made this analysis; `environment` holds version by package.
+    `analysis_source` and `rates` are as registered; `..._found` are those that made
+    this analysis. `environment` holds version by package.
     """
 
     registration: str
@@ -37,6 +37,7 @@ class Seals(Record, frozen=True):
     analysis_source: str
     analysis_source_found: str
     rates: str
+    rates_found: str
     journal_head: str
     n_events: int
     agent: str
@@ -253,7 +254,7 @@ class UsageReport(Record, frozen=True):
 class Spend(Record, frozen=True):
     """Sums over attempts; lower bounds where `n_unreported` is not 0.
 
-    None where no attempt reports it.
+    None where no attempt reports it; dollars also where a request has no price.
     """
 
     n_attempts: int

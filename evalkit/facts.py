@@ -71,7 +71,9 @@ class Trial(Record, frozen=True):
     @property
     def score(self) -> float | None:
         """Mean score over the steps of its case; None where it does not count."""
-        return score_of(self.result, self.steps) if self.counts else None
+        if self.result is None or not self.counts:
+            return None
+        return score_of(self.result, self.steps)
 
     @property
     def passed(self) -> bool | None:
@@ -147,9 +149,9 @@ def gather(registration: Registration, events: Sequence[Event]) -> Facts:
     return Facts(_with_blocks(trials, registration), attempts)
 
 
-def score_of(result: TrialResult | None, steps: Sequence[str]) -> float | None:
+def score_of(result: TrialResult, steps: Sequence[str]) -> float:
     """Score of a result, over the registered steps of its case."""
-    return None if result is None else scoring.trial_score(_grades(result, steps))
+    return scoring.trial_score(_grades(result, steps))
 
 
 def calls_of(result: TrialResult | None) -> tuple[Call, ...]:

@@ -1,0 +1,236 @@
+"""From a sealed registration and its journal to every reported number.
+
+Tables, figures, gates and notebooks read the `Analysis` made here and compute
+nothing of their own.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+
+from evalkit import facts, files
+from evalkit.analysis import checked, contrasts, limits, spending, tallies, treatments
+from evalkit.conclusions import (
+    Analysis,
+    CaseSummary,
+    Design,
+    DeviationRow,
+    Integrity,
+    RegradeRow,
+    Seals,
+)
+from evalkit.facts import Facts
+from evalkit.journal import Journal
+from evalkit.records import (
+    AttemptEnded,
+    Deviation,
+    Event,
+    Registration,
+    Regraded,
+    RunEnded,
+    RunStarted,
+)
+from evalkit.registration import own_digest, source_digests
+from evalkit.schedule import blocks_of
+from evalkit.usage import Rates
+
+MIN_CASES = 6
+"""Cases below which nothing is said about tasks like these: with fewer, no sign
+flip over cases can reach p = 0.05."""
+PACKAGES = ("numpy", "scipy", "pandas", "msgspec")
+PRICES = "prices.toml"
+
+
+def analyse(
+    registration: Registration,
+    journal: Journal,
+    rates: Rates,
+    *,
+    rates_digest: str | None = None,
+) -> Analysis:
+    """Compute every reported number of a run, finished or not.
+
+    Args:
+        registration: What was planned.
+        journal: What happened.
+        rates: Prices of tokens.
+        rates_digest: sha256 of the file they come from; that of the package's
+            own price file where it is not given.
+
+    Returns:
+        The analysis, without verdicts: `gates.judge` adds them.
+
+    Raises:
+        InputError: The journal holds a trial that was not planned, or the
+            registered accounting is unknown.
+    """
+    found = facts.gather(registration, journal.events)
+    priced = tallies.price_trials(found, rates, registration.plan.accounting)
+    checks = checked.check_rows(registration, found.trials)
+    routing = treatments.routings(registration, found.trials)
+    seals = _seals(registration, journal, rates_digest, found)
+    made = Analysis(
+        run=registration.run_id,
+        simulated=_simulated(registration, found),
+        question=contrasts.QUESTION,
+        sentence=_sentence(registration),
+        seals=seals,
+        integrity=_integrity(registration, journal),
+        design=_design(registration, found),
+        cases=_cases(registration, found),
+        flow=tallies.flow(registration, found),
+        arms=tallies.arm_summaries(registration, priced),
+        contrasts=contrasts.contrasts(registration, priced),
+        case_arms=tallies.case_arms(registration, priced),
+        case_contrasts=contrasts.case_contrasts(registration, priced),
+        checks=checks,
+        complaints=checked.complaint_rows(checks),
+        routing=routing,
+        routing_refusal=treatments.routing_refusal(registration, routing),
+        treatments=treatments.treatment_rows(registration, found.trials),
+        usage=spending.usage_reports(registration, priced),
+        cost=spending.cost(registration, found, rates),
+        deviations=_deviations(registration, journal.events, seals),
+        regrades=tuple(_regrades(registration, journal.events)),
+        limits=(),
+    )
+    return limits.with_limits(made)
+
+
+def _seals(
+    registration: Registration,
+    journal: Journal,
+    rates_digest: str | None,
+    found: Facts,
+) -> Seals:
+    plan, agent = registration.plan, registration.agent
+    levels = {a.result.isolation for a in found.attempts if a.result}
+    return Seals(
+        registration=registration.digest,
+        created_at=registration.created_at,
+        corpus=plan.corpus,
+        corpus_digest=registration.corpus_digest,
+        run_source=registration.run_source,
+        analysis_source=registration.analysis_source,
+        analysis_source_found=source_digests()[1],
+        rates=registration.rates_digest,
+        rates_found=rates_digest or files.sha256(files.package_data(PRICES)),
+        journal_head=journal.head,
+        n_events=len(journal.events),
+        agent=agent.name,
+        agent_version=agent.version,
+        executable_sha256=agent.sha256,
+        model=plan.model,
+        accounting=plan.accounting,
+        seed=plan.seed,
+        isolation=registration.isolation.level,
+        isolation_detail=registration.isolation.detail,
+        isolation_found=tuple(sorted(levels)),
+        grader_digests={case.id: case.digests.grader for case in registration.cases},
+        environment={
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        },
+    )
+
+
+def _simulated(registration: Registration, found: Facts) -> bool:
+    results = [attempt.result for attempt in found.attempts if attempt.result]
+    return registration.agent.simulated or any(r.simulated for r in results)
+
+
+def _sentence(registration: Registration) -> str:
+    n_cases = len(registration.cases)
+    these = "this 1 task" if n_cases == 1 else f"these {n_cases} tasks"
+    return f"If {these} were run again, would the arms differ in the same way?"
+
+
+def _integrity(registration: Registration, journal: Journal) -> Integrity:
+    bodies = [event.body for event in journal.events]
+    starts = [body.registration for body in bodies if isinstance(body, RunStarted)]
+    turns = [body for body in bodies if isinstance(body, RunStarted | RunEnded)]
+    last = turns[-1] if turns else None
+    return Integrity(
+        recomputes=own_digest(registration) == registration.digest,
+        same_registration=all(named == registration.digest for named in starts),
+        n_starts=len(starts),
+        torn=journal.torn,
+        ended=last.reason if isinstance(last, RunEnded) else None,
+    )
+
+
+def _design(registration: Registration, found: Facts) -> Design:
+    plan = registration.plan
+    blocks = blocks_of(registration.schedule)
+    return Design(
+        arms=tuple(seal.arm.name for seal in registration.arms),
+        comparators=plan.comparators,
+        repeats=max(key.repeat for key in registration.schedule),
+        outcome=plan.outcome,
+        margin=plan.margin,
+        confidence=plan.confidence,
+        imbalance=registration.imbalance,
+        n_trials=len(registration.schedule),
+        n_blocks=len(blocks),
+        n_complete=len(_whole(found)),
+        n_cases=len({case for case, _ in _whole(found)}),
+        min_cases=MIN_CASES,
+    )
+
+
+def _cases(registration: Registration, found: Facts) -> tuple[CaseSummary, ...]:
+    planned = {(key.case, key.repeat) for key in registration.schedule}
+    return tuple(
+        CaseSummary(
+            id=case.id,
+            title=case.title,
+            kind=case.kind,
+            hypothesis=case.hypothesis,
+            n_steps=len(case.steps),
+            n_checks=sum(len(checks) for checks in case.complaints.values()),
+            n_blocks=sum(name == case.id for name, _ in planned),
+            n_complete=sum(name == case.id for name, _ in _whole(found)),
+        )
+        for case in registration.cases
+    )
+
+
+def _whole(found: Facts) -> set[tuple[str, int]]:
+    """Case and repeat of the blocks that are whole."""
+    return {(t.key.case, t.key.repeat) for t in found.trials if t.analysed}
+
+
+def _deviations(
+    registration: Registration, events: Sequence[Event], seals: Seals
+) -> tuple[DeviationRow, ...]:
+    noted = [
+        DeviationRow(event.at, event.body.what, event.body.registered, event.body.found)
+        for event in events
+        if isinstance(event.body, Deviation)
+    ]
+    now = (
+        DeviationRow(
+            None, "analysis source", seals.analysis_source, seals.analysis_source_found
+        ),
+        DeviationRow(None, "rates", registration.rates_digest, seals.rates_found),
+    )
+    return (*noted, *(row for row in now if row.registered != row.found))
+
+
+def _regrades(
+    registration: Registration, events: Sequence[Event]
+) -> Iterator[RegradeRow]:
+    steps = {case.id: case.steps for case in registration.cases}
+    before: dict[tuple[str, int], float] = {}
+    for event in events:
+        body = event.body
+        if not isinstance(body, AttemptEnded | Regraded):
+            continue
+        result = body.result
+        score = facts.score_of(result, steps[result.key.case])
+        tried = (str(result.key), result.attempt)
+        if isinstance(body, Regraded):
+            yield RegradeRow(*tried, before.get(tried), score, body.how)
+        before[tried] = score

@@ -1,0 +1,86 @@
+"""What the numbers of an analysis cannot say, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from evalkit.conclusions import Analysis
+
+GATEWAY = "gateway"
+"""The reporter of usage that an agent cannot write to."""
+
+
+def with_limits(analysis: Analysis) -> Analysis:
+    """The analysis with the limits that its own numbers show."""
+    found = (*_of_design(analysis), *_of_data(analysis), *_of_record(analysis))
+    return msgspec.structs.replace(analysis, limits=found)
+
+
+def _of_design(analysis: Analysis) -> Iterator[str]:
+    design = analysis.design
+    if analysis.simulated:
+        yield (
+            "SIMULATED: a scripted program stood in for the agent. Nothing here says "
+            "anything about a model or about skills."
+        )
+    yield (
+        f"The numbers are about the {design.n_cases} tasks that were run. "
+        f"What holds for other tasks cannot be read from them."
+    )
+    if len(design.arms) < 2:
+        yield "There is one arm, so no effect can be read."
+    elif not analysis.contrasts:
+        missing = " or ".join(design.comparators)
+        yield f"No arm is named {missing}, so no arm is compared with another."
+    n_compared = len({frozenset((c.arm, c.comparator)) for c in analysis.contrasts})
+    if n_compared > 1:
+        yield (
+            f"{n_compared} pairs of arms are compared on several measures, and no p is "
+            f"adjusted for that: some differences look clear by chance. Only the "
+            f"outcome '{design.outcome}' was named in advance."
+        )
+    if design.imbalance > 1:
+        yield (
+            f"The order of arms is not balanced: counts of places or neighbours "
+            f"differ by up to {design.imbalance}."
+        )
+
+
+def _of_data(analysis: Analysis) -> Iterator[str]:
+    design = analysis.design
+    n_lost = design.n_blocks - design.n_complete
+    if n_lost:
+        yield (
+            f"{n_lost} of {design.n_blocks} blocks are left out of every comparison, "
+            f"because one of their trials has no result."
+        )
+    for arm in analysis.flow:
+        if arm.agent_limit:
+            yield (
+                f"{arm.agent_limit} trials of {arm.arm} met a limit of the agent; they "
+                f"are graded as they stand, their time and tokens are cut short."
+            )
+        if arm.grader_died:
+            yield f"{arm.grader_died} trials of {arm.arm} score 0: their grader died."
+    n_trials = sum(report.n_trials for report in analysis.usage)
+    n_reported = sum(report.n_reported for report in analysis.usage)
+    if n_reported < n_trials:
+        yield f"{n_trials - n_reported} of {n_trials} trials do not report their usage."
+    sources = {source for report in analysis.usage for source in report.sources}
+    if sources - {GATEWAY}:
+        yield "Tokens are as the agent's own records tell them; nothing counted them."
+
+
+def _of_record(analysis: Analysis) -> Iterator[str]:
+    if analysis.integrity.ended != "complete":
+        yield (
+            f"The run is not complete (last: {analysis.integrity.ended or 'no end'}); "
+            f"numbers may still change."
+        )
+    if analysis.seals.isolation == "none":
+        yield "Agent and delivered programs ran without a sandbox."
+    if analysis.deviations:
+        n_deviations = len(analysis.deviations)
+        yield f"{n_deviations} deviations from the registration are listed."

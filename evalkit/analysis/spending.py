@@ -1,0 +1,73 @@
+"""What the run used and cost, and how completely that is known."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from evalkit import facts
+from evalkit.analysis.tallies import Priced, dollars
+from evalkit.conclusions import Cost, Spend, UsageReport
+from evalkit.facts import Attempt, Facts
+from evalkit.records import Registration
+from evalkit.usage import LIST, Rates
+
+
+def usage_reports(
+    registration: Registration, priced: Sequence[Priced]
+) -> tuple[UsageReport, ...]:
+    """How completely each arm's usage is known, over its analysed trials."""
+    return tuple(
+        _usage_report(name, [p for p in priced if p.trial.key.arm == name])
+        for name in (seal.arm.name for seal in registration.arms)
+    )
+
+
+def cost(registration: Registration, found: Facts, rates: Rates) -> Cost:
+    """Spent on all attempts, and on those that count towards a result."""
+    accounting = registration.plan.accounting
+    counted = [attempt for attempt in found.attempts if attempt.counts]
+    return Cost(
+        all_attempts=_spend(found.attempts, rates, accounting),
+        counted=_spend(counted, rates, accounting),
+        max_calls=registration.plan.budget.max_calls,
+        n_planned_calls=registration.n_planned_calls,
+    )
+
+
+def _usage_report(arm: str, own: Sequence[Priced]) -> UsageReport:
+    steps = [step for p in own for step in facts.steps_of(p.trial.result)]
+    requests = [request for step in steps for request in step.requests]
+    return UsageReport(
+        arm=arm,
+        n_trials=len(own),
+        n_reported=sum(p.tokens is not None for p in own),
+        n_priced=sum(p.usd_list is not None for p in own),
+        n_disagreements=sum(step.disagreement is not None for step in steps),
+        n_incomplete_requests=sum(r.status != "complete" for r in requests),
+        sources=dict(Counter(request.source for request in requests)),
+    )
+
+
+def _spend(attempts: Sequence[Attempt], rates: Rates, accounting: str) -> Spend:
+    used = [facts.requests_of(attempt.result) for attempt in attempts]
+    known = [requests for requests in used if requests is not None]
+    calls = [call for a in attempts for call in facts.calls_of(a.result)]
+    return Spend(
+        n_attempts=len(attempts),
+        n_unreported=len(used) - len(known),
+        n_calls=len(calls),
+        tokens=sum(facts.total_tokens(r) for requests in known for r in requests)
+        if known
+        else None,
+        usd=_total([dollars(requests, rates, accounting) for requests in known]),
+        usd_list=_total([dollars(requests, rates, LIST) for requests in known]),
+        wall_s=_total([call.wall_s for call in calls]),
+    )
+
+
+def _total(values: Sequence[float | None]) -> float | None:
+    """Sum; None where there is nothing, or one has no price."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) if known and len(known) == len(values) else None

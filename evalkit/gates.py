@@ -1,0 +1,171 @@
+"""What must hold before a claim, and the status that follows.
+
+Gates read an `Analysis` and nothing else. No program approves a release: the
+best status asks for a review by people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from evalkit.conclusions import Analysis
+from evalkit.records import Contrast, Gate
+
+PASS, FAIL, UNKNOWN = "pass", "fail", "unknown"
+MIN_COMPLETE = 0.9
+"""Share of blocks that must be whole."""
+
+SYNTHETIC = "synthetic-only"
+INSUFFICIENT = "insufficient-sample"
+INCONCLUSIVE = "inconclusive"
+REVIEW = "review-required"
+SENTENCES = {
+    SYNTHETIC: "A scripted program stood in for the agent, so this shows only that the "
+    "measurement works.",
+    INSUFFICIENT: "Too few tasks were run to say anything about tasks like these; the "
+    "numbers describe these tasks only.",
+    INCONCLUSIVE: "A condition for a claim does not hold, so no claim is supported.",
+    REVIEW: "Every condition checked here holds; people must now read the evidence and "
+    "decide. This program approves nothing.",
+}
+
+
+def judge(analysis: Analysis) -> Analysis:
+    """The analysis with its gates and its status."""
+    gates = evaluate(analysis)
+    status = status_of(gates)
+    return msgspec.structs.replace(
+        analysis, gates=gates, status=status, status_sentence=SENTENCES[status]
+    )
+
+
+def evaluate(analysis: Analysis) -> tuple[Gate, ...]:
+    """Every gate, in the order a reader needs them."""
+    return (
+        _evidence_real(analysis),
+        _registration_intact(analysis),
+        _isolation_as_registered(analysis),
+        _blocks_complete(analysis),
+        _sample(analysis),
+        _difference_seen(analysis),
+    )
+
+
+def status_of(gates: Sequence[Gate]) -> str:
+    """The status that follows from the verdicts; a simulation beats all others."""
+    failed = [gate.name for gate in gates if gate.verdict != PASS]
+    if "evidence real" in failed:
+        return SYNTHETIC
+    if "sample" in failed:
+        return INSUFFICIENT
+    return INCONCLUSIVE if failed else REVIEW
+
+
+def _evidence_real(analysis: Analysis) -> Gate:
+    seals = analysis.seals
+    return Gate(
+        "evidence real",
+        FAIL if analysis.simulated else PASS,
+        f"agent {seals.agent} {seals.agent_version}",
+        "A scripted program stood in for the agent."
+        if analysis.simulated
+        else "The agent under test did the work itself.",
+    )
+
+
+def _registration_intact(analysis: Analysis) -> Gate:
+    record, seals = analysis.integrity, analysis.seals
+    broken = not record.recomputes or not record.same_registration
+    verdict = FAIL if broken else UNKNOWN if not record.n_starts else PASS
+    sentence = {
+        PASS: "The run followed the plan that was sealed before it, and its record "
+        "is unbroken.",
+        FAIL: "The sealed plan was changed, or the run followed another one.",
+        UNKNOWN: "The run has not begun, so its record says nothing yet.",
+    }[verdict]
+    return Gate(
+        "registration intact",
+        verdict,
+        f"registration {seals.registration[:12]} "
+        f"{'recomputes' if record.recomputes else 'does not recompute'}; "
+        f"{record.n_starts} starts name "
+        f"{'it' if record.same_registration else 'another'}; "
+        f"{seals.n_events} chained events, head {seals.journal_head[:12]}"
+        f"{'; the last line is torn' if record.torn else ''}",
+        sentence,
+    )
+
+
+def _isolation_as_registered(analysis: Analysis) -> Gate:
+    seals = analysis.seals
+    found = ", ".join(seals.isolation_found) or "no trial"
+    verdict = PASS if seals.isolation_found == (seals.isolation,) else FAIL
+    if not seals.isolation_found:
+        verdict = UNKNOWN
+    sentence = {
+        PASS: "Every trial was shut off from the machine as planned.",
+        FAIL: "Some trials were not shut off from the machine as planned.",
+        UNKNOWN: "No trial ended, so nothing is known of how it was shut off.",
+    }[verdict]
+    evidence = f"registered {seals.isolation}, found {found}"
+    return Gate("isolation as registered", verdict, evidence, sentence)
+
+
+def _blocks_complete(analysis: Analysis) -> Gate:
+    design = analysis.design
+    enough = design.n_complete >= MIN_COMPLETE * design.n_blocks
+    return Gate(
+        "blocks complete",
+        PASS if enough else FAIL,
+        f"{design.n_complete} of {design.n_blocks} blocks, at least "
+        f"{MIN_COMPLETE:.0%} wanted",
+        "Nearly all comparisons that were planned could be made."
+        if enough
+        else "Too many planned comparisons could not be made; what is missing could "
+        "change the result.",
+    )
+
+
+def _sample(analysis: Analysis) -> Gate:
+    design = analysis.design
+    enough = design.n_cases >= design.min_cases
+    return Gate(
+        "sample",
+        PASS if enough else FAIL,
+        f"{design.n_cases} tasks, at least {design.min_cases} wanted",
+        "There are enough tasks to ask about tasks like these."
+        if enough
+        else "There are too few tasks to say anything about tasks like these.",
+    )
+
+
+def _difference_seen(analysis: Analysis) -> Gate:
+    primary = [c for c in analysis.contrasts if c.measure == analysis.design.outcome]
+    judged = [contrast for contrast in primary if contrast.low is not None]
+    clear = [contrast for contrast in judged if _excludes_zero(contrast)]
+    verdict = PASS if clear else FAIL if judged else UNKNOWN
+    sentence = {
+        PASS: "At least one difference between arms is larger than the spread between "
+        "trials explains.",
+        FAIL: "No difference between arms is larger than the spread between trials "
+        "explains; that does not show that there is none.",
+        UNKNOWN: "No difference between arms could be given an interval.",
+    }[verdict]
+    listed = ", ".join(f"{c.arm} against {c.comparator}" for c in clear) or "none"
+    return Gate(
+        "difference seen",
+        verdict,
+        f"{analysis.design.outcome}: interval without 0 for {listed}, "
+        f"of {len(primary)} contrasts, {len(judged)} with an interval",
+        sentence,
+    )
+
+
+def _excludes_zero(contrast: Contrast) -> bool:
+    return (
+        contrast.low is not None
+        and contrast.high is not None
+        and not contrast.low <= 0 <= contrast.high
+    )
