@@ -1,23 +1,23 @@
 """Grading: a grader process questions a subject; every answer is evidence.
 
-The grader runs in a child of a warm fork server, which can be killed. Its
-questions go to a driver in the sandbox over a socket pair, its verdict comes
-back over a private pipe. What was asked and answered, and the verdict, are the
-rows of `answers.jsonl`: from them alone the grade is read, or replayed.
+Each thread that grades has a warm grader process, which is killed and replaced
+where it dies or does not end. Its questions go to a driver in the sandbox over a
+socket pair, its verdict comes back over another. What was asked and answered,
+and the verdict, are the rows of `answers.jsonl`: from them alone the grade is
+read, or replayed.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import selectors
 import socket
 import sys
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import util
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
 
@@ -201,28 +201,43 @@ def _work(case: Case, step: Step, root: Path, seed: int, answers: Path) -> _Work
     )
 
 
+class _Grader:
+    """A warm grader process; it ends with the thread that made it."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        number = theirs.fileno()
+        argv = (sys.executable, "-I", "-B", "-m", "evalkit.grading", str(number))
+        env = {**process.MINIMAL_ENV, "PYTHONHASHSEED": "0"}
+        with theirs:
+            self._running = process.start(argv, env=env, pass_fds=[number])
+        self._wire = _Wire(ours)
+
+    def carry_out(self, work: _Work, timeout_s: float) -> _Told:
+        """Have it carry out one grading; raises _GoneError where it cannot."""
+        self._wire.send(msgspec.to_builtins(work))
+        return msgspec.convert(self._wire.receive(timeout_s), _Told)
+
+    def end(self) -> int:
+        """End it, by force where it stays; returns its exit code."""
+        self._wire.close()
+        ended = self._running.wait(0.1)
+        return (ended or self._running.end()).code
+
+
+_own = threading.local()
+
+
 def _run_grader(work: _Work, timeout_s: float) -> _Told:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["evalkit.grading"])
-    ours, theirs = context.Pipe(duplex=False)
-    worker = context.Process(
-        target=_live_grader, args=(msgspec.json.encode(work), theirs), daemon=True
-    )
-    worker.start()
-    theirs.close()
+    grader: _Grader | None = getattr(_own, "grader", None)
+    if grader is None:
+        grader = _own.grader = _Grader()
     try:
-        if not ours.poll(timeout_s):
-            return _Told(died=f"no verdict within {timeout_s:g} s")
-        told = msgspec.json.decode(ours.recv_bytes(MAX_VERDICT_BYTES), type=_Told)
-        worker.join(MARGIN_S)
-    except (EOFError, OSError, msgspec.DecodeError) as error:
-        worker.join(MARGIN_S)
-        return _Told(died=f"ended without a verdict: exit {worker.exitcode} {error}")
-    finally:
-        worker.kill()
-        worker.join()
-        ours.close()
-    return told
+        return grader.carry_out(work, timeout_s)
+    except (_GoneError, msgspec.ValidationError) as error:
+        _own.grader = None
+        code = grader.end()
+        return _Told(died=f"no verdict: {error} (exit {code})")
 
 
 def _run_foreign(
@@ -281,25 +296,27 @@ def _last_line(path: Path) -> bytes:
 # --- in the grader process --------------------------------------------------
 
 
-class _Unavailable(BaseException):
+class _UnavailableError(BaseException):
     """There is no subject to question: no fault of the delivered program."""
 
 
-class _Divergence(BaseException):
+class _DivergenceError(BaseException):
     """A question differs from the recorded one."""
 
 
-def _live_grader(encoded: bytes, verdict: Connection) -> None:
-    """Carry out a grader; its verdict is one message on a private pipe."""
+def _serve(number: int) -> None:
+    """Carry out gradings, one by one, until the socket ends."""
     process.die_with_parent()
-    _silence()
-    work = msgspec.json.decode(encoded, type=_Work)
-    try:
-        told = _question(work)
-    except (_Unavailable, Exception) as error:  # noqa: BLE001 - it is the verdict
-        told = _Told(died=f"{type(error).__name__.strip('_')}: {error}")
-    verdict.send_bytes(msgspec.json.encode(told))
-    verdict.close()
+    wire = _Wire(socket.socket(fileno=number))
+    os.set_inheritable(number, False)  # noqa: FBT003 - its signature
+    with suppress(_GoneError):
+        while True:
+            work = msgspec.convert(wire.receive(None), _Work)
+            try:
+                told = _question(work)
+            except (_UnavailableError, Exception) as error:  # noqa: BLE001 - it is the verdict
+                told = _Told(died=f"{type(error).__name__.strip('_')}: {error}")
+            wire.send(msgspec.to_builtins(told))
 
 
 def _question(work: _Work) -> _Told:
@@ -317,7 +334,7 @@ def _carry_out(work: _Work, channel: _Live | _Recorded) -> tuple[CheckResult, ..
 
     try:
         return _load_checks(work).carry_out(channel, seed=work.seed, original=original)
-    except _Divergence as found:
+    except _DivergenceError as found:
         raise DivergedError(str(found)) from found
 
 
@@ -334,12 +351,6 @@ def _load_checks(work: _Work) -> Checks:
     if len(fitting) != 1:
         raise TypeError(f"{len(fitting)} Checks for step {work.step!r}, expected one")
     return fitting[0]
-
-
-def _silence() -> None:
-    null = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(null, number)
 
 
 class _Recorded:
@@ -360,7 +371,7 @@ class _Recorded:
         registered, answer = self._rows.get((check, n), (None, {}))
         asked = json.loads(json.dumps(question))
         if registered != asked:
-            raise _Divergence(f"{check}, question {n}: {registered} -> {asked}")
+            raise _DivergenceError(f"{check}, question {n}: {registered} -> {asked}")
         return answer
 
 
@@ -385,7 +396,7 @@ class _Live:
         n = self._asked.get(check, 0)
         self._asked[check] = n + 1
         if n > MAX_QUESTIONS:
-            raise _Unavailable(f"{check}: over {MAX_QUESTIONS} questions")
+            raise _UnavailableError(f"{check}: over {MAX_QUESTIONS} questions")
         if self._subject is None:
             self._subject = _Subject(self._launch)
         try:
@@ -424,58 +435,75 @@ class _Subject:
         ours, theirs = socket.socketpair()
         os.dup2(theirs.fileno(), DRIVER_FD)
         theirs.close()
-        self._socket = ours
-        self._buffer = b""
+        self._wire = _Wire(ours)
         self._running = process.start(
             launch.argv, env=launch.env, cwd=launch.cwd, pass_fds=[DRIVER_FD]
         )
         os.close(DRIVER_FD)
         try:
-            ready = self._receive(START_TIMEOUT_S)
+            ready = self._wire.receive(START_TIMEOUT_S)
         except _GoneError as gone:
             self.close()
-            raise _Unavailable(f"the subject did not start: {gone}") from gone
+            raise _UnavailableError(f"the subject did not start: {gone}") from gone
         if ready.get("ready") is not True:
-            raise _Unavailable(f"the subject did not start: {ready}")
+            raise _UnavailableError(f"the subject did not start: {ready}")
 
     def ask(self, question: Question) -> Answer:
         """Send a question, wait for its answer."""
-        try:
-            self._socket.sendall(json.dumps(question, allow_nan=False).encode() + b"\n")
-        except OSError as error:
-            raise _GoneError(f"the driver closed its socket: {error}") from error
-        answer = self._receive(_patience_s(question) + MARGIN_S)
+        self._wire.send(question)
+        answer = self._wire.receive(_patience_s(question) + MARGIN_S)
         if set(answer) not in ({"answer"}, {"refused"}):
-            raise _GoneError("the driver answered in a form that is none")
+            raise _GoneError("an answer in a form that is none")
         return answer
 
     def close(self) -> None:
         """End the driver with all that runs in its sandbox."""
-        self._socket.close()
+        self._wire.close()
         self._running.wait(MARGIN_S)
         self._running.end()
 
-    def _receive(self, timeout_s: float) -> Answer:
-        deadline = time.monotonic() + timeout_s
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._socket, selectors.EVENT_READ)
-            while b"\n" not in self._buffer:
-                left = deadline - time.monotonic()
-                if left <= 0 or not selector.select(left):
-                    raise _GoneError(f"no answer within {timeout_s:g} s")
-                try:
-                    chunk = self._socket.recv(1 << 16)
-                except OSError as error:
-                    raise _GoneError(str(error)) from error
-                if not chunk:
-                    raise _GoneError("the driver ended")
-                self._buffer += chunk
-                if len(self._buffer) > MAX_LINE_BYTES:
-                    raise _GoneError(f"an answer over {MAX_LINE_BYTES} bytes")
+
+class _Wire:
+    """Strict JSON objects, one a line, over a socket: one answer to each."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._socket = end
+        self._buffer = b""
+
+    def send(self, value: object) -> None:
+        """Send one object."""
+        try:
+            self._socket.sendall(json.dumps(value, allow_nan=False).encode() + b"\n")
+        except OSError as error:
+            raise _GoneError(f"the other side closed: {error}") from error
+
+    def receive(self, timeout_s: float | None) -> Answer:
+        """Receive one object; raises _GoneError for anything else."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while b"\n" not in self._buffer:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise _GoneError(f"no answer within {timeout_s:g} s")
+            self._socket.settimeout(left)
+            try:
+                chunk = self._socket.recv(1 << 16)
+            except TimeoutError:
+                continue
+            except OSError as error:
+                raise _GoneError(str(error)) from error
+            if not chunk:
+                raise _GoneError("it ended")
+            self._buffer += chunk
+            if len(self._buffer) > MAX_LINE_BYTES:
+                raise _GoneError(f"an answer over {MAX_LINE_BYTES} bytes")
         line, _, self._buffer = self._buffer.partition(b"\n")
         if self._buffer:
-            raise _GoneError("more than one answer to a question")
+            raise _GoneError("more than one answer")
         return _parse_answer(line)
+
+    def close(self) -> None:
+        """Close this side."""
+        self._socket.close()
 
 
 def _parse_answer(line: bytes) -> Answer:
@@ -517,4 +545,7 @@ def _replay_jobs(path: Path) -> bytes:
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(_replay_jobs(Path(sys.argv[1])))
+    if sys.argv[1].isdecimal():
+        _serve(int(sys.argv[1]))
+    else:
+        sys.stdout.buffer.write(_replay_jobs(Path(sys.argv[1])))
