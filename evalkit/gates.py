@@ -14,6 +14,7 @@ from evalkit.conclusions import Analysis
 from evalkit.records import Contrast, Gate
 
 PASS, FAIL, UNKNOWN = "pass", "fail", "unknown"
+NO_ISOLATION = "none"
 MIN_COMPLETE = 0.9
 """Share of blocks that must be whole."""
 
@@ -105,8 +106,10 @@ def _isolation_as_registered(analysis: Analysis) -> Gate:
     if not seals.isolation_found:
         verdict = UNKNOWN
     sentence = {
-        PASS: "Every trial was shut off from the machine as planned.",
-        FAIL: "Some trials were not shut off from the machine as planned.",
+        PASS: "As planned, trials were not shut off from the machine."
+        if seals.isolation == NO_ISOLATION
+        else "Every trial was shut off from the machine as planned.",
+        FAIL: "Some trials were shut off from the machine otherwise than planned.",
         UNKNOWN: "No trial ended, so nothing is known of how it was shut off.",
     }[verdict]
     evidence = f"registered {seals.isolation}, found {found}"
