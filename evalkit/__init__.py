@@ -4,11 +4,14 @@ Modules, from what people use to what everything rests on:
 
     cli            the commands
     publish        execute any notebook, export it
+    export         an executed notebook as one safe page
+    notebook       what the notebooks call
     console        text for a terminal
     doctor         what this machine lacks
     tables         tables of an analysis
     plots          figures of an analysis
     gates          what must hold before a claim
+    outlines       a draft and a status as tables
     run            walk the schedule, stop at blocks, resume
     proof          grade every overlay, hold it against what it must get
     plan           inputs -> draft registration -> sealed
@@ -16,6 +19,7 @@ Modules, from what people use to what everything rests on:
     trial          run_trial, conclude
     frames         facts -> tidy frames
     inputs         everything a plan names, opened
+    parameters     of the notebooks, checked
     agents         the programs under test
     grading        a grader process questions a subject
     corpus         cases and corpora
@@ -35,6 +39,9 @@ Modules, from what people use to what everything rests on:
     usage          tokens and prices
     transcript     what an agent said it did
     stats          intervals and tests
+    markup         prose, tables and figures as HTML
+    sanitise       HTML from elsewhere, built anew
+    wording        numbers as a reader sees them
     conclusions    the records of an analysis
     arms           what an arm gives a step
     grader         what a grader is written with
@@ -51,9 +58,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalkit.analysis import analyse
+    from evalkit.notebook import load
     from evalkit.plan import draft, load_plan, seal_plan
     from evalkit.proof import verify
-    from evalkit.publish import load
     from evalkit.records import Plan
     from evalkit.run import run_plan, status
 
@@ -73,7 +80,7 @@ _HOMES = {
     "Plan": "records",
     "analyse": "analysis",
     "draft": "plan",
-    "load": "publish",
+    "load": "notebook",
     "load_plan": "plan",
     "run_plan": "run",
     "seal_plan": "plan",

@@ -61,3 +61,12 @@ class StoppedEarlyError(EvalkitError):
     """Budget, deadline or a signal ended the run at a known place; it resumes."""
 
     exit_code = 5
+
+
+class NotebookError(EvalkitError):
+    """A cell of a notebook failed, or its kernel died; the notebook is kept.
+
+    Its exit code is that of the error the cell raised, where that is ours.
+    """
+
+    exit_code = 1

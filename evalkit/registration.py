@@ -20,13 +20,20 @@ READING_MODULES = frozenset(
         "cli",
         "conclusions",
         "explore",
+        "export",
         "facts",
         "frames",
         "gates",
+        "markup",
+        "notebook",
+        "outlines",
+        "parameters",
         "plots",
         "publish",
+        "sanitise",
         "stats",
         "tables",
+        "wording",
     }
 )
 """Modules that read finished runs: their change is a deviation, not drift."""

@@ -1,0 +1,129 @@
+"""What the notebooks call: a run loaded and judged, a plan sealed, progress shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from IPython.display import DisplayHandle
+
+from evalkit import files, gates, outlines, usage
+from evalkit.analysis import analyse
+from evalkit.conclusions import Analysis
+from evalkit.errors import InputError
+from evalkit.journal import Journal, read_journal
+from evalkit.markup import PROGRESS
+from evalkit.parameters import PlanParameters, RunParameters, find_root, find_run
+from evalkit.plan import Draft, draft, load_plan, seal_plan
+from evalkit.records import Registration
+from evalkit.registration import load_registration, write_registration
+from evalkit.run import JOURNAL, Status, run_plan, utc_now
+
+
+class Run(NamedTuple):
+    """A run as it stands: seal, record, and every number drawn from them."""
+
+    folder: Path
+    registration: Registration
+    journal: Journal
+    analysis: Analysis
+
+
+def load(run: str | Path) -> Run:
+    """Read a run and analyse it; nothing is written.
+
+    Args:
+        run: Its folder, or its id in the root around the working folder.
+
+    Raises:
+        InputError: There is no such run, or its record is not whole.
+        DriftError: Its registration was edited.
+    """
+    folder = find_run(str(run), Path())
+    registration = load_registration(folder)
+    journal = read_journal(folder / JOURNAL)
+    rates = usage.parse_rates(files.package_data("prices.toml"))
+    analysis = gates.judge(analyse(registration, journal, rates))
+    return Run(folder, registration, journal, analysis)
+
+
+def open_draft(parameters: PlanParameters) -> Draft:
+    """The draft of a plan, in the root around the working folder."""
+    return draft(parameters.plan, find_root(Path()), now=utc_now)
+
+
+def seal(parameters: PlanParameters, drafted: Draft) -> str:
+    """Seal a draft if the parameters say so; says what was done."""
+    if not parameters.seal:
+        return "A draft: nothing was written. Set the parameter `seal` to seal it."
+    folder = write_registration(find_root(Path()), drafted.registration)
+    return f'Sealed as {folder.name}. Next: the notebook run, run = "{folder.name}".'
+
+
+def open_sealed(parameters: RunParameters) -> Path:
+    """The folder of the run to carry out; a plan file is sealed first.
+
+    Raises:
+        InputError: There is no such run or file, or a real agent would be started
+            without consent.
+    """
+    if parameters.run.endswith(".toml"):
+        folder = seal_plan(
+            load_plan(Path(parameters.run)), find_root(Path()), now=utc_now
+        )
+    else:
+        folder = find_run(parameters.run, Path())
+    registration = load_registration(folder)
+    if not (registration.agent.simulated or parameters.consent):
+        raise InputError(
+            f"run {folder.name}",
+            expected="the parameter consent = True, since a real agent costs money",
+            found=f"consent = False, agent {registration.agent.name}, at most "
+            f"{registration.plan.budget.max_calls} calls",
+            cure="read what was sealed, then set it",
+        )
+    return folder
+
+
+def carry_out(folder: Path, parameters: RunParameters) -> Status:
+    """Carry out a sealed run, or what is left of it; shows how far it is.
+
+    Raises:
+        EvalkitError: As `run.run_plan` does.
+    """
+    root = find_root(folder)
+    return run_plan(folder, root, n_workers=parameters.workers, progress=Progress())
+
+
+class Progress:
+    """One display that is written over with each trial that ended."""
+
+    def __init__(self) -> None:
+        self._handle = DisplayHandle()
+        self._shown = False
+
+    def __call__(self, status: Status) -> None:
+        """Show where the run stands."""
+        line = (
+            f"{status.n_done} of {status.n_planned} trials, {status.n_calls} of at most "
+            f"{status.max_calls} calls"
+        )
+        told = {"n_done": status.n_done, "n_planned": status.n_planned}
+        bundle: dict[str, Any] = {PROGRESS: told, "text/plain": line}
+        if self._shown:
+            self._handle.update(bundle, raw=True)
+        else:
+            self._handle.display(bundle, raw=True)
+            self._shown = True
+
+
+__all__ = [
+    "Progress",
+    "Run",
+    "carry_out",
+    "load",
+    "open_draft",
+    "open_sealed",
+    "outlines",
+    "seal",
+]

@@ -1,0 +1,224 @@
+"""What is about to run, and how far it is: a draft and a status as tables."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from scipy import stats as scipy_stats
+
+from evalkit import corpus, reference
+from evalkit.markup import Column, Page, Prose, Shown, Table
+from evalkit.plan import Draft
+from evalkit.records import Registration, Wording
+from evalkit.run import Status
+from evalkit.wording import count, k_of, listed, n_of, score, short
+
+CONFIDENCE = 0.95
+SPREADS = (0.1, 0.2, 0.3)
+MIN_CASES = 6
+"""Fewest cases of which a test over cases can reach p = 0.05."""
+_PROMPTS = {
+    Wording.BARE: "the task alone",
+    Wording.CATALOGUE: "the task, names and descriptions of all skills",
+    Wording.CANONICAL: "the task, full texts of the skills the case names",
+    Wording.ROUTED: "the task, full text of the skill that routing picks",
+    Wording.INJECTION: "the task, one or two sentences of team knowledge",
+}
+
+
+def question(registration: Registration) -> Prose:
+    """What a plan asks, in a paragraph."""
+    plan = registration.plan
+    arms = [seal.arm.name for seal in registration.arms]
+    against = [name for name in plan.comparators if name in arms]
+    who = f"{registration.agent.name} {registration.agent.version}"
+    asked = (
+        f"On these {n_of(len(registration.cases), 'case')} of {plan.corpus}: does the "
+        f"{plan.outcome} of what {who} delivers change with its context "
+        f"({listed(arms)}), held against {listed(against)}, and at what price?"
+    )
+    warning = (
+        "SIMULATED: the scripted agent delivers prepared solutions with planted "
+        "chances. This run shows that the path works; it says nothing of any model."
+    )
+    paragraphs = (warning, asked) if registration.agent.simulated else (asked,)
+    return Prose(paragraphs, "simulated" if registration.agent.simulated else "")
+
+
+def cases(registration: Registration, root: Path) -> Table:
+    """The cases, and what stands behind their graders."""
+    rows = [
+        (
+            seal.id,
+            seal.title,
+            seal.kind.value,
+            count(len(seal.steps)),
+            seal.hypothesis,
+            _proven(root, seal.id),
+        )
+        for seal in registration.cases
+    ]
+    heads = ("Case", "Title", "Kind", "Steps", "Expected", "Its grader is proven by")
+    return Table(
+        "Cases",
+        tuple(Column(head, number=head == "Steps") for head in heads),
+        tuple(rows),
+        note="A grader is proven when every prepared delivery, right or wrong, gets "
+        "exactly the score and the failing checks it must get.",
+    )
+
+
+def arms(draft: Draft) -> Table:
+    """What each arm gives to the agent."""
+    seals = {seal.arm.name: seal for seal in draft.registration.arms}
+    rows = [
+        (
+            outline.arm,
+            count(outline.n_skills),
+            _PROMPTS[seals[outline.arm].arm.prompt],
+            _bytes(outline.n_injected_bytes_least, outline.n_injected_bytes_most),
+            outline.library or "no library",
+        )
+        for outline in draft.outline.arms
+    ]
+    columns = (
+        Column("Arm"),
+        Column("Skills in its home", number=True),
+        Column("The prompt holds"),
+        Column("Bytes put into a prompt", number=True),
+        Column("Library"),
+    )
+    return Table("What each arm gives", columns, tuple(rows))
+
+
+def routes(draft: Draft) -> Table:
+    """What routing picks for each step, before any model is asked."""
+    rows = [
+        (
+            f"{route.case}, {route.step}",
+            listed(route.canonical),
+            route.picked or "none",
+            "yes" if route.picked in route.canonical else "no",
+            listed(route.candidates),
+        )
+        for route in draft.outline.routes
+    ]
+    heads = ("Step", "Canonical skills", "Picked", "Among them", "Ranked")
+    return Table(
+        "Routing before any model",
+        tuple(map(Column, heads)),
+        tuple(rows),
+        empty="no arm of this plan is routed.",
+    )
+
+
+def reach(registration: Registration) -> Page:
+    """What this design can tell apart, by assumed spread of scores."""
+    n_cases, repeats = len(registration.cases), registration.plan.repeats or 0
+    limit = Prose((_limit(n_cases, repeats),))
+    if repeats < 2:
+        return Page((limit,))
+    df = 2 * n_cases * (repeats - 1)
+    t = float(scipy_stats.t.ppf((1 + CONFIDENCE) / 2, df))
+    rows = [
+        (score(spread), score(t * spread * math.sqrt(2 / (n_cases * repeats))))
+        for spread in SPREADS
+    ]
+    heads = (
+        "If scores within a case and arm spread by",
+        "the interval of a difference reaches this far to either side",
+    )
+    columns = tuple(Column(head, number=True) for head in heads)
+    return Page((limit, Table("How wide intervals will be", columns, tuple(rows))))
+
+
+def order(draft: Draft) -> Table:
+    """In which order, and at most how much."""
+    outline = draft.outline
+    rows = (
+        ("Trials", f"{count(outline.n_trials)} = {len(outline.cases)} cases x "
+         f"{len(outline.arms)} arms x {outline.repeats} repeats"),
+        ("Calls of the agent", f"{count(outline.n_planned_calls)} planned, "
+         f"{count(outline.max_calls)} at most"),
+        ("Wall clock", f"at most {outline.deadline_ms / 60_000:,.0f} min"),
+        ("Order", f"random blocks ({', '.join(outline.first_blocks)}, ...); arms "
+         f"within them by a Williams square, imbalance {outline.imbalance}"),
+        ("Agent", f"{outline.agent}{' (SIMULATED)' if outline.simulated else ''}"),
+        ("Model", outline.model),
+        ("Isolation", outline.isolation),
+    )  # fmt: skip
+    return Table("Order and cost", (Column("What"), Column("As planned")), rows)
+
+
+def sealed(registration: Registration) -> Table:
+    """What was sealed, and under which digests."""
+    rows = [
+        ("Run", registration.run_id),
+        ("Registration", registration.digest),
+        ("Sealed at", registration.created_at),
+        ("Corpus", f"{registration.plan.corpus}, {short(registration.corpus_digest)}"),
+        ("Arms", listed(seal.arm.name for seal in registration.arms)),
+        ("Trials", count(len(registration.schedule))),
+        ("Agent", f"{registration.agent.name} {registration.agent.version}, "
+         f"{short(registration.agent.sha256)}"),
+        ("Model", registration.plan.model),
+        ("Isolation", registration.isolation.level),
+    ]  # fmt: skip
+    columns = (Column("What"), Column("As registered"))
+    return Table("What was sealed", columns, tuple(rows))
+
+
+def standing(status: Status) -> Table:
+    """How far a run is."""
+    outcomes = [f"{n} {name}" for name, n in sorted(status.outcomes.items())]
+    rows = [
+        ("State", f"{status.state}{' (SIMULATED)' if status.simulated else ''}"),
+        ("Trials with a result", k_of(status.n_done, status.n_planned)),
+        ("Attempts", count(status.n_attempts)),
+        ("Calls", f"{count(status.n_calls)}, at most {count(status.max_calls)}"),
+        ("Outcomes of attempts", listed(outcomes)),
+    ]
+    columns = (Column("What"), Column("Found"))
+    return Table(f"Run {status.run}", columns, tuple(rows))
+
+
+def next_steps(run: str, parts: Page | None = None) -> Shown:
+    """What to do with a run that is sealed or carried out."""
+    said = Prose(
+        (
+            f"The report: `evalkit report {run}`, or the notebook report with "
+            f'run = "{run}".',
+            f"To go on where it stopped: `evalkit run {run}`, or the notebook run.",
+        )
+    )
+    return Page((*parts.parts, said)) if parts else said
+
+
+def _proven(root: Path, case: str) -> str:
+    proof = reference.load_proof(root, corpus.load_case(root, case))
+    overlays = {row.overlay for row in proof.rows}
+    wrong = sum(overlay.startswith(("wrong-", "naive")) for overlay in overlays)
+    return f"{n_of(len(overlays), 'delivery', 'deliveries')}, {wrong} of them wrong"
+
+
+def _bytes(least: int, most: int) -> str:
+    if most == 0:
+        return "0"
+    return count(most) if least == most else f"{count(least)} to {count(most)}"
+
+
+def _limit(n_cases: int, repeats: int) -> str:
+    """The two questions, and which of them this many cases can answer."""
+    ways = math.comb(2 * repeats, repeats) ** n_cases
+    least = min(1.0, 2 / ways)
+    these = (
+        f"About these {n_of(n_cases, 'case')}: arms can be swapped in {ways:,} ways, so "
+        f"the least p a comparison can reach is {least:.2g}."
+    )
+    if n_cases >= MIN_CASES:
+        return f"{these} About cases like these: {n_cases} cases allow a test."
+    return (
+        f"{these} About cases like these: nothing. A test over cases needs at least "
+        f"{MIN_CASES}, and no number of repeats makes up for it."
+    )

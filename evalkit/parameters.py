@@ -1,0 +1,182 @@
+"""Parameters of the notebooks, checked before anything is done with them.
+
+A notebook's parameters cell holds plain literals, and papermill passes what a
+shell gave it: `007` becomes 7, `null` a word, an unknown name is let through.
+Each notebook therefore reads its parameters into one record, strictly.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from evalkit import registration
+from evalkit.errors import InputError
+from evalkit.records import Budget, Limits, Plan, Record
+
+_PLAN = Plan("")
+_INJECTED = "# Parameters"
+"""How the cell begins that papermill puts after the parameters cell."""
+
+
+class PlanParameters(Record, frozen=True):
+    """Of `plan.ipynb`: a `Plan` in plain literals; empty text and 0 leave it open."""
+
+    corpus: str = "complex-tasks@1"
+    arms: str = ""
+    repeats: int = 0
+    agent: str = _PLAN.agent
+    model: str = _PLAN.model
+    executable: str = ""
+    library: str = ""
+    isolation: str = _PLAN.isolation
+    allow_unsandboxed: bool = _PLAN.allow_unsandboxed
+    call_timeout_ms: int = _PLAN.limits.call_timeout_ms
+    max_calls: int = _PLAN.budget.max_calls
+    deadline_ms: int = _PLAN.budget.deadline_ms
+    seed: int = _PLAN.seed
+    seal: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        """The plan they stand for."""
+        arms = tuple(name.strip() for name in self.arms.split(",") if name.strip())
+        return Plan(
+            corpus=self.corpus,
+            arms=arms,
+            repeats=self.repeats or None,
+            agent=self.agent,
+            model=self.model,
+            executable=self.executable or None,
+            library=self.library or None,
+            isolation=self.isolation,
+            allow_unsandboxed=self.allow_unsandboxed,
+            limits=Limits(self.call_timeout_ms),
+            budget=Budget(self.max_calls, self.deadline_ms),
+            seed=self.seed,
+        )
+
+
+class RunParameters(Record, frozen=True):
+    """Of `run.ipynb`; `run` is a sealed run, or the path of a plan file."""
+
+    run: str = ""
+    workers: int = 1
+    consent: bool = False
+
+
+class ReportParameters(Record, frozen=True):
+    """Of `report.ipynb`; `run` is the id or the folder of a run."""
+
+    run: str = ""
+
+
+Parameters = PlanParameters | RunParameters | ReportParameters
+KINDS: dict[str, type[Parameters]] = {
+    "plan": PlanParameters,
+    "run": RunParameters,
+    "report": ReportParameters,
+}
+P = TypeVar("P", bound=Parameters)
+
+
+def read_parameters(kind: type[P], namespace: Mapping[str, Any]) -> P:
+    """The parameters of a notebook that is being executed.
+
+    Args:
+        kind: The record of this notebook's parameters.
+        namespace: The notebook's `globals()`.
+
+    Raises:
+        InputError: One is missing, of a wrong type, or (of those papermill
+            passed) unknown.
+    """
+    names = set(kind.__struct_fields__)
+    passed = _passed(namespace.get("In", ()))
+    found = {name: namespace[name] for name in names if name in namespace}
+    unknown = {name: namespace.get(name) for name in passed - names}
+    return check_parameters(kind, {**found, **unknown})
+
+
+def check_parameters(kind: type[P], values: Mapping[str, Any]) -> P:
+    """The record that holds these values, each of exactly its type.
+
+    Raises:
+        InputError: A name is missing or unknown, or a value of a wrong type.
+    """
+    names = kind.__struct_fields__
+    for name in (*names, *values):
+        if (name in names) != (name in values):
+            raise InputError(
+                f"parameter {name!r}",
+                expected=f"the parameters {', '.join(names)}",
+                found="an unknown one" if name in values else "none of that name",
+                cure="mend its name in what is passed, or in the parameters cell",
+            )
+    try:
+        return msgspec.convert(dict(values), kind, strict=True)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"parameters of {kind.__name__.removesuffix('Parameters').lower()}.ipynb",
+            expected="a value of the type in the parameters cell",
+            found=str(error),
+            cure="pass words that look like numbers with `papermill -r NAME VALUE`",
+        ) from error
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder, from `start` upwards, that holds a corpus.
+
+    Raises:
+        InputError: There is none.
+    """
+    for folder in (start.resolve(), *start.resolve().parents):
+        if (folder / "cases" / "corpora.toml").is_file():
+            return folder
+    raise InputError(
+        start,
+        expected="a folder in or below one with cases/corpora.toml",
+        found="none",
+        cure="start Jupyter or papermill in the folder that holds cases/",
+    )
+
+
+def find_run(run: str, start: Path) -> Path:
+    """The folder of a run, given by its id or its path.
+
+    Args:
+        run: Id of a run of the root around `start`, or path of a run's folder.
+        start: Folder that paths are relative to.
+
+    Raises:
+        InputError: There is no such run; names those there are.
+    """
+    if run and (start / run / registration.FILE).is_file():
+        return start / run
+    runs = find_root(start) / "runs"
+    if run and (runs / run / registration.FILE).is_file():
+        return runs / run
+    known = sorted(path.parent.name for path in runs.glob(f"*/{registration.FILE}"))
+    raise InputError(
+        f"run {run!r}",
+        expected="the id or the folder of a sealed run",
+        found=f"none; sealed are: {', '.join(known) or 'no runs'}",
+        cure="set the parameter `run` to one of these, or seal a plan first",
+    )
+
+
+def _passed(history: Any) -> set[str]:
+    """Names assigned in cells that papermill put in."""
+    cells = [text for text in history if text.startswith(_INJECTED)]
+    return {
+        target.id
+        for text in cells
+        for statement in ast.parse(text).body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }

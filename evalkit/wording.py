@@ -1,0 +1,120 @@
+"""Numbers as a reader sees them: sensible digits, units, and "not reported". Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from evalkit.conclusions import Proportion
+
+NOT_REPORTED = "not reported"
+NOT_APPLICABLE = "-"
+MINUS = "\N{MINUS SIGN}"
+SECONDS_PER_MINUTE = 60
+
+
+def score(value: float | None) -> str:
+    """A score or share in 0..1, to two digits after the point."""
+    return NOT_REPORTED if value is None else f"{value:.2f}"
+
+
+def signed(value: float | None) -> str:
+    """A difference of scores, with its sign."""
+    if value is None:
+        return NOT_REPORTED
+    rounded = round(value, 2)
+    sign = "+" if rounded > 0 else MINUS if rounded < 0 else ""
+    return f"{sign}{abs(rounded):.2f}"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """An interval of differences."""
+    return (
+        NOT_REPORTED
+        if low is None or high is None
+        else f"{signed(low)} to {signed(high)}"
+    )
+
+
+def ratio(value: float | None) -> str:
+    """A ratio, as `1.14 times`."""
+    return NOT_REPORTED if value is None else f"{_digits(value)}x"
+
+
+def ratio_span(low: float | None, high: float | None) -> str:
+    """An interval of ratios."""
+    if low is None or high is None:
+        return NOT_REPORTED
+    return f"{_digits(low)}x to {_digits(high)}x"
+
+
+def count(value: float | None) -> str:
+    """A count, or a mean of counts, with separators for thousands."""
+    if value is None:
+        return NOT_REPORTED
+    if float(value).is_integer() or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:,.1f}"
+
+
+def usd(value: float | None) -> str:
+    """Dollars, to three digits that matter but never fewer than cents."""
+    if value is None:
+        return NOT_REPORTED
+    if value == 0 or abs(value) >= 1:
+        return f"${value:,.2f}"
+    n_digits = 2
+    while n_digits < 6 and abs(value) < 10 ** -(n_digits - 2):
+        n_digits += 1
+    return f"${value:.{n_digits}f}"
+
+
+def seconds(value: float | None) -> str:
+    """A time, as seconds below two minutes and as minutes above."""
+    if value is None:
+        return NOT_REPORTED
+    if abs(value) >= 2 * SECONDS_PER_MINUTE:
+        return f"{value / SECONDS_PER_MINUTE:,.1f} min"
+    return f"{value:.1f} s" if abs(value) >= 1 else f"{value:.2f} s"
+
+
+def p_value(value: float | None) -> str:
+    """A p, never as 0."""
+    if value is None:
+        return NOT_REPORTED
+    return "below 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def k_of(k: int, n: int) -> str:
+    """Counts, as `3 of 12`."""
+    return f"{k:,} of {n:,}"
+
+
+def k_of_n(found: Proportion) -> str:
+    """A proportion as counts."""
+    return k_of(found.k, found.n)
+
+
+def interval(found: Proportion) -> str:
+    """The Wilson interval of a proportion, in percent."""
+    if found.low is None or found.high is None:
+        return NOT_REPORTED
+    return f"{found.low:.0%} to {found.high:.0%}"
+
+
+def n_of(n: int, one: str, many: str | None = None) -> str:
+    """`1 case`, `3 cases`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def short(digest: str | None) -> str:
+    """The first twelve characters of a digest."""
+    return NOT_REPORTED if digest is None else digest[:12]
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names with commas, or `none`."""
+    return ", ".join(map(str, names)) or "none"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
