@@ -269,7 +269,7 @@ def test_checks_not_reached_and_dead_graders_count_as_not_passed(tmp_path):
     results = {
         1: (step(*ALL, slug="one"), step("core", slug="two")),
         2: (step(*ALL, slug="one"),),
-        3: (step(*ALL, slug="one"), step(slug="two", died="killed")),
+        3: (step(*ALL, slug="one"), step("core", slug="two", died="killed")),
     }
     found = made(tmp_path, sealed, lambda key: result(key, *results[key.repeat]))
     row = next(r for r in found.checks if (r.step, r.check) == ("two", "core"))

@@ -44,6 +44,12 @@ def test_the_last_attempt_that_is_not_infrastructure_counts(tmp_path, sealed):
     assert (found.result.attempt, found.score, found.passed) == (2, 1.0, True)
 
 
+def test_of_two_attempts_with_a_result_the_later_counts(tmp_path, sealed):
+    bodies = attempts(result(KEY, step(*ALL)), result(KEY, step(), attempt=2))
+    found = trial_of(tmp_path, sealed, bodies)
+    assert found.score == 0.0
+
+
 def test_a_regrade_supersedes_and_keeps_the_verdict_before(tmp_path, sealed):
     bodies = [
         *attempts(result(KEY, step("core"))),
@@ -69,7 +75,9 @@ def test_a_trial_at_another_isolation_does_not_count(tmp_path, sealed):
 
 
 def test_a_grader_that_died_scores_zero_and_counts(tmp_path, sealed):
-    found = trial_of(tmp_path, sealed, attempts(result(KEY, step(died="killed"))))
+    found = trial_of(
+        tmp_path, sealed, attempts(result(KEY, step("core", died="killed")))
+    )
     assert (found.status, found.score, found.passed) == ("grader_died", 0.0, False)
 
 

@@ -187,9 +187,9 @@ def _flags(own: Sequence[Priced], measure: str) -> Iterator[str]:
     n_limit = sum(p.trial.status == Outcome.AGENT_LIMIT for p in own)
     n_died = sum(p.trial.status == Outcome.GRADER_DIED for p in own)
     if n_limit and measure in RATIOS:
-        yield f"{n_limit} trials met a limit of the agent: theirs is cut short"
+        yield f"{n_limit} of {len(own)} trials met a limit of the agent: cut short"
     if n_died and measure in DIFFERENCES:
-        yield f"{n_died} trials score 0 because their grader died"
+        yield f"{n_died} of {len(own)} trials score 0 because the grader died"
 
 
 def _cells(

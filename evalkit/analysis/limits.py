@@ -26,7 +26,7 @@ def _of_design(analysis: Analysis) -> Iterator[str]:
             "anything about a model or about skills."
         )
     yield (
-        f"The numbers are about the {design.n_cases} tasks that were run. "
+        f"The numbers are about {_count(design.n_cases, 'task')} only. "
         f"What holds for other tasks cannot be read from them."
     )
     if len(design.arms) < 2:
@@ -59,18 +59,19 @@ def _of_data(analysis: Analysis) -> Iterator[str]:
     for arm in analysis.flow:
         if arm.agent_limit:
             yield (
-                f"{arm.agent_limit} trials of {arm.arm} met a limit of the agent; they "
-                f"are graded as they stand, their time and tokens are cut short."
+                f"{arm.arm}: {_count(arm.agent_limit, 'trial')} met a limit of the "
+                f"agent, graded as delivered, with time and tokens cut short."
             )
         if arm.grader_died:
-            yield f"{arm.grader_died} trials of {arm.arm} score 0: their grader died."
+            died = _count(arm.grader_died, "trial")
+            yield f"{arm.arm}: {died} scored 0 because the grader died."
     n_trials = sum(report.n_trials for report in analysis.usage)
     n_reported = sum(report.n_reported for report in analysis.usage)
     if n_reported < n_trials:
-        yield f"{n_trials - n_reported} of {n_trials} trials do not report their usage."
+        yield f"{n_trials - n_reported} of {n_trials} trials lack a report of their usage."
     sources = {source for report in analysis.usage for source in report.sources}
     if sources - {GATEWAY}:
-        yield "Tokens are as the agent's own records tell them; nothing counted them."
+        yield "Tokens are as the agent's own records tell them; nothing else counted."
 
 
 def _of_record(analysis: Analysis) -> Iterator[str]:
@@ -82,5 +83,9 @@ def _of_record(analysis: Analysis) -> Iterator[str]:
     if analysis.seals.isolation == "none":
         yield "Agent and delivered programs ran without a sandbox."
     if analysis.deviations:
-        n_deviations = len(analysis.deviations)
-        yield f"{n_deviations} deviations from the registration are listed."
+        listed = _count(len(analysis.deviations), "deviation")
+        yield f"What was done is not all as registered: {listed} in the list."
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
