@@ -1,0 +1,22 @@
+"""What lines and baskets cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
+
+
+HUNDRED = Decimal(100)
+
+
+def line_total(cents: int, discount_pct: int) -> int:
+    """A line's amount after its discount, rounded half up to the cent."""
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(f"discount out of range: {discount_pct}")
+    remaining = Decimal(cents) * (HUNDRED - discount_pct) / HUNDRED
+    return int(remaining.to_integral_value(rounding=ROUND_HALF_UP))
+
+
+def basket_total(lines: Iterable[tuple[int, int]]) -> int:
+    """The total of `(cents, discount_pct)` pairs."""
+    return sum(line_total(cents, discount_pct) for cents, discount_pct in lines)

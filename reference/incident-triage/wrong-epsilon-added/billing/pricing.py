@@ -1,0 +1,24 @@
+"""What lines and baskets cost."""
+
+from collections.abc import Iterable
+
+
+TINY = 1e-9
+"""Lifts halves that a factor put just below the half."""
+
+
+def remaining_factor(discount_pct: int) -> float:
+    """The part of a price that remains after a discount."""
+    return 1 - discount_pct / 100
+
+
+def line_total(cents: int, discount_pct: int) -> int:
+    """A line's amount after its discount, rounded half up to the cent."""
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(f"discount out of range: {discount_pct}")
+    return int(cents * remaining_factor(discount_pct) + 0.5 + TINY)
+
+
+def basket_total(lines: Iterable[tuple[int, int]]) -> int:
+    """The total of `(cents, discount_pct)` pairs."""
+    return sum(line_total(cents, discount_pct) for cents, discount_pct in lines)
