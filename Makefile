@@ -16,7 +16,7 @@ $(STAMP): .ci/requirements.lock pyproject.toml $(wildcard evalkit/data/templates
 
 # Prove the graders, plan, seal, run with the scripted agent, report.
 pilot: setup
-	bash .ci/pilot
+	$(BIN)/python .ci/pilot
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

@@ -42,7 +42,6 @@ Modules, from what people use to what everything rests on:
     markup         prose, tables and figures as HTML
     sanitise       HTML from elsewhere, built anew
     wording        numbers as a reader sees them
-    conclusions    the records of an analysis
     arms           what an arm gives a step
     grader         what a grader is written with
     conclusions    the records of an analysis
