@@ -40,6 +40,23 @@ class Shown(Record, frozen=True):
         return self.text
 
 
+class Markup(Shown, frozen=True):
+    """HTML of our own making, with the text it stands for."""
+
+    made: str
+    said: str
+
+    @property
+    def html(self) -> str:
+        """As it was made."""
+        return self.made
+
+    @property
+    def text(self) -> str:
+        """As it is said."""
+        return self.said
+
+
 class Prose(Shown, frozen=True):
     """Paragraphs of plain text; `tone` is a class of the style sheet."""
 
@@ -104,6 +121,17 @@ class Table(Shown, frozen=True):
         lines = [self.caption, heads, *map(" | ".join, self.rows)]
         return "\n".join(
             [*lines, self.note] if self.rows else [self.caption, self.empty]
+        )
+
+    def without_empty(self) -> Table:
+        """The table without columns in which no row says anything."""
+        kept = [n for n in range(len(self.columns)) if any(row[n] for row in self.rows)]
+        return Table(
+            self.caption,
+            tuple(self.columns[n] for n in kept),
+            tuple(tuple(row[n] for n in kept) for row in self.rows),
+            self.note,
+            self.empty,
         )
 
     def _cells(self, row: tuple[str, ...]) -> str:

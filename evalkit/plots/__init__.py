@@ -1,0 +1,21 @@
+"""Figures of an analysis: each function reads an `Analysis` and shows part of it.
+
+Every figure is inline SVG whose bytes depend on the numbers alone, tells arms
+apart by shape as well as colour, says in words what it shows, and carries its
+numbers as a table. Where there is nothing to draw, a sentence says why.
+"""
+
+from evalkit.plots.costs import price, price_and_score, time
+from evalkit.plots.drawing import figure_html
+from evalkit.plots.routes import routing
+from evalkit.plots.scores import cases, forest
+
+__all__ = [
+    "cases",
+    "figure_html",
+    "forest",
+    "price",
+    "price_and_score",
+    "routing",
+    "time",
+]

@@ -1,0 +1,29 @@
+"""Tables of an analysis: each function reads an `Analysis` and shows part of it.
+
+Numbers get sensible digits and units, unknown shows as "not reported", and a
+refusal shows as its sentence. Nothing is reckoned here.
+"""
+
+from evalkit.tables.cases import cases, checks, complaints, routing, treatment
+from evalkit.tables.costs import price, spent, time
+from evalkit.tables.record import fragility, limits, seals
+from evalkit.tables.results import answer, arms, contrasts, flow, gates
+
+__all__ = [
+    "answer",
+    "arms",
+    "cases",
+    "checks",
+    "complaints",
+    "contrasts",
+    "flow",
+    "fragility",
+    "gates",
+    "limits",
+    "price",
+    "routing",
+    "seals",
+    "spent",
+    "time",
+    "treatment",
+]

@@ -1,0 +1,177 @@
+"""Case by case, check by check; and what reached the agent."""
+
+from __future__ import annotations
+
+from evalkit import wording
+from evalkit.conclusions import Analysis, CaseArm, CheckRow
+from evalkit.markup import Column, Fold, Page, Prose, Shown, Table
+
+
+def cases(analysis: Analysis) -> Page:
+    """The cases, and each case in each arm with the trials behind the mean."""
+    against = analysis.design.comparators
+    rows = [
+        (
+            row.case,
+            row.arm,
+            wording.score(row.score),
+            *(_case_difference(analysis, row, name) for name in against),
+            wording.k_of_n(row.passed),
+            ", ".join(wording.score(point.score) for point in row.points),
+        )
+        for row in analysis.case_arms
+    ]
+    listed = [
+        (
+            case.id,
+            case.title,
+            case.hypothesis,
+            wording.k_of(case.n_complete, case.n_blocks),
+        )
+        for case in analysis.cases
+    ]
+    table = Table(
+        "Each case in each arm",
+        (
+            *map(Column, ("Case", "Arm")),
+            Column("Mean score", number=True),
+            *(Column(f"against {name}", number=True) for name in against),
+            Column("All checks passed", number=True),
+            Column("Scores by repeat", number=True),
+        ),
+        tuple(rows),
+    )
+    heads = ("Case", "Title", "What was expected before the run", "Whole blocks")
+    columns = tuple(Column(head, number=head == "Whole blocks") for head in heads)
+    return Page((Table("The cases", columns, tuple(listed)), table))
+
+
+def complaints(analysis: Analysis) -> Table:
+    """Checks by what a failed one says about a delivery: passed of all, by arm."""
+    found = {(row.complaint, row.arm): (row.k, row.n) for row in analysis.complaints}
+    names = dict.fromkeys(row.complaint for row in analysis.complaints)
+    rows = [
+        (name.value, *(_cell(found.get((name, arm))) for arm in analysis.design.arms))
+        for name in names
+    ]
+    return Table(
+        "Checks passed, by what a failed one says",
+        (Column("A failed check says"), *_arm_columns(analysis)),
+        tuple(rows),
+    )
+
+
+def checks(analysis: Analysis) -> Fold:
+    """Every check of every case: passed of all, by arm."""
+    parts: list[Shown] = []
+    for case in analysis.cases:
+        mine = [row for row in analysis.checks if row.case == case.id]
+        found = {(row.step, row.check, row.arm): row for row in mine}
+        names = dict.fromkeys((row.step, row.check) for row in mine)
+        rows = [
+            (
+                check,
+                step,
+                *_about(next(r for r in mine if (r.step, r.check) == (step, check))),
+                *(
+                    _check_cell(found.get((step, check, a)))
+                    for a in analysis.design.arms
+                ),
+            )
+            for step, check in names
+        ]
+        columns = (
+            *map(Column, ("Check", "Step", "A failure says")),
+            Column("Weight", number=True),
+            *_arm_columns(analysis),
+        )
+        parts.append(Table(case.id, columns, tuple(rows)))
+    note = Prose(("Trials that passed a check, of all analysed trials of its case.",))
+    return Fold("Every check, by case and arm", (note, *parts))
+
+
+def routing(analysis: Analysis) -> Shown:
+    """How often routing chose what a case calls for."""
+    if analysis.routing_refusal:
+        return Prose((analysis.routing_refusal,))
+    rows = [
+        (
+            row.arm,
+            wording.count(row.n_queries),
+            *map(wording.k_of_n, (row.exact, row.any_hit, row.nothing_picked)),
+            wording.interval(row.exact),
+            row.unit,
+        )
+        for row in analysis.routing
+    ]
+    heads = ("Queries", "Exactly the canonical skills", "One of them", "Nothing picked")
+    return Table(
+        "What routing chose",
+        (
+            Column("Arm"),
+            *(Column(head, number=True) for head in heads),
+            Column("Interval of exact (Wilson)", number=True),
+            Column("Counted are"),
+        ),
+        tuple(rows),
+        empty="no arm of this run was routed.",
+    )
+
+
+def treatment(analysis: Analysis) -> Table:
+    """What reached the agent."""
+    rows = [
+        (
+            row.arm,
+            wording.count(row.n_steps),
+            *(wording.k_of(n, row.n_steps) for n in (row.n_injected, row.n_invoked)),
+            wording.k_of(row.n_read, row.n_steps),
+            wording.listed(f"{name} ({n})" for name, n in row.skills_invoked.items()),
+        )
+        for row in analysis.treatments
+    ]
+    heads = ("Steps", "Text in the prompt", "Skill invoked", "Skill file read")
+    return Table(
+        "What reached the agent, by steps",
+        (
+            Column("Arm"),
+            *(Column(head, number=True) for head in heads),
+            Column("Skills invoked (how often)"),
+        ),
+        tuple(rows),
+    )
+
+
+def _case_difference(analysis: Analysis, row: CaseArm, comparator: str) -> str:
+    for found in analysis.case_contrasts:
+        if (found.case, found.arm, found.comparator) == (row.case, row.arm, comparator):
+            return wording.signed(found.difference)
+    return wording.NOT_APPLICABLE
+
+
+def _arm_columns(analysis: Analysis) -> tuple[Column, ...]:
+    return tuple(Column(arm, number=True) for arm in analysis.design.arms)
+
+
+def _cell(found: tuple[int, int] | None) -> str:
+    return wording.NOT_APPLICABLE if found is None else wording.k_of(*found)
+
+
+def _about(row: CheckRow) -> tuple[str, str]:
+    complaint = row.complaint.value if row.complaint else "not said"
+    return complaint, wording.count(row.weight)
+
+
+def _check_cell(row: CheckRow | None) -> str:
+    if row is None:
+        return wording.NOT_APPLICABLE
+    flags = [
+        f"{n} {said}"
+        for n, said in (
+            (row.n_not_reached, "not reached"),
+            (row.n_grader_died, "grader died"),
+        )
+        if n
+    ]
+    counts = wording.k_of(row.k, row.n)
+    return f"{counts} ({', '.join(flags)})" if flags else counts

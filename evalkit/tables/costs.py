@@ -1,0 +1,144 @@
+"""What it cost: tokens, dollars, time, and the run as a whole."""
+
+from __future__ import annotations
+
+from evalkit import wording
+from evalkit.conclusions import Analysis, ArmSummary, Spend
+from evalkit.markup import Column, Fold, Page, Table
+
+CLASSES = {
+    "input": "Fresh input",
+    "write_5m": "Cache write, 5 min",
+    "write_1h": "Cache write, 1 h",
+    "read": "Cache read",
+    "output": "Output",
+}
+_RATIOS = {"tokens": "tokens", "usd": "dollars", "wall_s": "wall clock"}
+
+
+def price(analysis: Analysis) -> Page:
+    """Tokens by class and dollars, per trial; and ratios between arms."""
+    rows = [
+        (
+            row.arm,
+            *(_tokens(row, name) for name in (*CLASSES, "total")),
+            wording.usd(row.usd),
+            wording.usd(row.usd_list),
+            wording.count(row.n_calls),
+            *_overheads(row),
+        )
+        for row in analysis.arms
+    ]
+    heads = (
+        *CLASSES.values(),
+        "All tokens",
+        "Dollars",
+        "Dollars at list price",
+        "Calls",
+        "Tokens against baseline",
+        "Dollars against baseline",
+    )
+    table = Table(
+        "Means per trial",
+        (Column("Arm"), *(Column(head, number=True) for head in heads)),
+        tuple(rows),
+        note=f"Dollars by the accounting {analysis.seals.accounting}; beside it at each "
+        "model's list price. A mean is not reported where any trial does not report it.",
+    )
+    ratios = _ratios(analysis, ("tokens", "usd"), "Ratios of price")
+    return Page((table, Fold("Ratios of price, with intervals", (ratios,))))
+
+
+def time(analysis: Analysis) -> Page:
+    """Wall clock per trial, and ratios between arms."""
+    rows = [
+        (
+            row.arm,
+            wording.seconds(row.wall_s),
+            wording.ratio(row.overhead.wall_s)
+            if row.overhead
+            else wording.NOT_APPLICABLE,
+        )
+        for row in analysis.arms
+    ]
+    heads = ("Wall clock of the agent", "against baseline")
+    table = Table(
+        "Means per trial",
+        (Column("Arm"), *(Column(head, number=True) for head in heads)),
+        tuple(rows),
+        note="The time of the agent's calls; grading is not in it.",
+    )
+    ratios = _ratios(analysis, ("wall_s",), "Ratios of time")
+    return Page((table, Fold("Ratios of time, with intervals", (ratios,))))
+
+
+def spent(analysis: Analysis) -> Table:
+    """What the whole run spent, and how much of it entered the comparison."""
+    cost = analysis.cost
+    rows = [
+        _spend("All attempts", cost.all_attempts),
+        _spend("Attempts that count", cost.counted),
+    ]
+    heads = ("Attempts", "Calls", "Tokens", "Dollars", "Dollars at list price", "Time")
+    return Table(
+        "What the run spent",
+        (Column("Of"), *(Column(head, number=True) for head in heads)),
+        tuple(rows),
+        note=f"Planned: {wording.count(cost.n_planned_calls)} calls, at most "
+        f"{wording.count(cost.max_calls)}. The gap between the rows was spent on "
+        "attempts lost to the provider or the machine.",
+    )
+
+
+def _ratios(analysis: Analysis, measures: tuple[str, ...], caption: str) -> Table:
+    rows = [
+        (
+            f"{found.arm} against {found.comparator}",
+            _RATIOS[found.measure],
+            wording.ratio(found.estimate),
+            wording.ratio_span(found.low, found.high),
+            wording.p_value(found.p),
+            found.refusal or "",
+        )
+        for found in analysis.contrasts
+        if found.measure in measures
+    ]
+    return Table(
+        caption,
+        (
+            *map(Column, ("Arms", "Ratio of")),
+            Column("Ratio", number=True),
+            Column(f"{analysis.design.confidence:.0%} interval", number=True),
+            Column("p", number=True),
+            Column("What cannot be said"),
+        ),
+        tuple(rows),
+        note="A ratio of 1x is no difference. These are means of ratios within cases; "
+        "the columns against baseline above are ratios of totals.",
+    ).without_empty()
+
+
+def _tokens(row: ArmSummary, name: str) -> str:
+    return wording.count(getattr(row.tokens, name) if row.tokens else None)
+
+
+def _overheads(row: ArmSummary) -> tuple[str, str]:
+    if row.overhead is None:
+        return wording.NOT_APPLICABLE, wording.NOT_APPLICABLE
+    return wording.ratio(row.overhead.tokens), wording.ratio(row.overhead.usd)
+
+
+def _spend(label: str, spend: Spend) -> tuple[str, ...]:
+    least = "at least " if spend.n_unreported else ""
+    shown = (
+        wording.count(spend.tokens),
+        wording.usd(spend.usd),
+        wording.usd(spend.usd_list),
+        wording.seconds(spend.wall_s),
+    )
+    return (
+        label,
+        wording.count(spend.n_attempts),
+        wording.count(spend.n_calls),
+        *(s if s == wording.NOT_REPORTED else f"{least}{s}" for s in shown),
+    )

@@ -1,0 +1,124 @@
+"""What the numbers rest on: departures from the plan, digests, limits."""
+
+from __future__ import annotations
+
+from evalkit import wording
+from evalkit.conclusions import Analysis
+from evalkit.markup import Column, Fold, Page, Prose, Table
+
+
+def fragility(analysis: Analysis) -> Page:
+    """Departures from the plan, second verdicts, and how whole usage is."""
+    departures = [
+        (row.what, row.registered, row.found, row.at or "found on analysis")
+        for row in analysis.deviations
+    ]
+    verdicts = [
+        (
+            row.trial,
+            wording.count(row.attempt),
+            wording.score(row.score_before),
+            wording.score(row.score_after),
+            row.how,
+        )
+        for row in analysis.regrades
+    ]
+    return Page(
+        (
+            Table(
+                "Departures from the plan",
+                tuple(map(Column, ("What", "Registered", "Found", "When"))),
+                tuple(departures),
+                empty="none.",
+            ),
+            Table(
+                "Verdicts given again",
+                (
+                    Column("Trial"),
+                    Column("Attempt", number=True),
+                    Column("Score before", number=True),
+                    Column("Score after", number=True),
+                    Column("How"),
+                ),
+                tuple(verdicts),
+                empty="none.",
+            ),
+            _usage(analysis),
+        )
+    )
+
+
+def seals(analysis: Analysis) -> Page:
+    """Digests and versions that tie the numbers to their inputs."""
+    found = analysis.seals
+    same = found.analysis_source == found.analysis_source_found
+    rows = (
+        ("Run", analysis.run),
+        ("Registration", f"{found.registration}, sealed at {found.created_at}"),
+        ("Journal head", f"{found.journal_head}, after {found.n_events} events"),
+        ("Corpus", f"{found.corpus}, {found.corpus_digest}"),
+        ("Agent", f"{found.agent} {found.agent_version}, {found.executable_sha256}"),
+        ("Model", found.model),
+        ("Source of the run", found.run_source),
+        (
+            "Source of the analysis",
+            found.analysis_source_found
+            if same
+            else f"registered {found.analysis_source}, found "
+            f"{found.analysis_source_found}",
+        ),
+        ("Rates", f"{found.rates}, accounting {found.accounting}"),
+        (
+            "Isolation",
+            f"registered {found.isolation} ({found.isolation_detail}), found "
+            f"{wording.listed(found.isolation_found)}",
+        ),
+        ("Seed", str(found.seed)),
+        ("Imbalance of the order", str(analysis.design.imbalance)),
+        ("Run ended", analysis.integrity.ended or "not ended"),
+    )
+    columns = (Column("What"), Column("Found"))
+    more = (
+        Table("Graders", columns, tuple(sorted(found.grader_digests.items()))),
+        Table("Packages", columns, tuple(sorted(found.environment.items()))),
+    )
+    return Page(
+        (
+            Table("What the numbers rest on", columns, rows),
+            Fold("Digests of graders, versions of packages", more),
+        )
+    )
+
+
+def limits(analysis: Analysis) -> Prose:
+    """What this run cannot say."""
+    return Prose(analysis.limits or ("No limits were recorded.",))
+
+
+def _usage(analysis: Analysis) -> Table:
+    rows = [
+        (
+            row.arm,
+            wording.k_of(row.n_reported, row.n_trials),
+            wording.k_of(row.n_priced, row.n_trials),
+            wording.count(row.n_disagreements),
+            wording.count(row.n_incomplete_requests),
+            wording.listed(f"{name} ({n})" for name, n in row.sources.items()),
+        )
+        for row in analysis.usage
+    ]
+    heads = (
+        "Trials that report usage",
+        "Trials with a price",
+        "Reporters disagree",
+        "Requests cut short",
+    )
+    return Table(
+        "How whole the usage is",
+        (
+            Column("Arm"),
+            *(Column(head, number=True) for head in heads),
+            Column("Reported by (requests)"),
+        ),
+        tuple(rows),
+    )

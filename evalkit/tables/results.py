@@ -1,0 +1,212 @@
+"""What was found: the answer, its conditions, who took part, and the scores."""
+
+from __future__ import annotations
+
+from evalkit import wording
+from evalkit.conclusions import Analysis
+from evalkit.markup import Column, Fold, Markup, Page, Prose, Table, escape
+from evalkit.records import Contrast
+
+SIMULATED = "SIMULATED: a scripted program stood in for the agent. Nothing here is about a model."
+DIFFERENCES = {"score": "mean score", "passed": "share of trials that passed"}
+_VERDICTS = {"pass": "pass", "fail": "FAIL", "unknown": "unknown"}
+
+
+def answer(analysis: Analysis) -> Page:
+    """The answer in a paragraph, and one row per arm."""
+    stamp = f'<p class="evalkit-stamp"><strong>{escape(SIMULATED)}</strong></p>'
+    head = (Markup(stamp, SIMULATED),) if analysis.simulated else ()
+    found = (_headline(analysis), analysis.status_sentence)
+    said = (
+        " ".join(reversed(found) if analysis.simulated else found),
+        f"{analysis.sentence} Run {analysis.run}: status {analysis.status}.",
+    )
+    return Page((*head, Prose(said, "answer"), _in_short(analysis)))
+
+
+def gates(analysis: Analysis) -> Table:
+    """The conditions of a claim, with the evidence for each verdict."""
+    rows = [
+        (gate.name, _VERDICTS[gate.verdict], gate.sentence, gate.evidence)
+        for gate in analysis.gates
+    ]
+    return Table(
+        f"Conditions; status: {analysis.status}",
+        tuple(map(Column, ("Condition", "Verdict", "What it means", "Evidence"))),
+        tuple(rows),
+        empty="this analysis was not judged.",
+    )
+
+
+def flow(analysis: Analysis) -> Table:
+    """Trials of each arm from planned to analysed, with every loss."""
+    rows = [
+        (
+            row.arm,
+            *map(wording.count, (row.planned, row.started, row.completed)),
+            *map(wording.count, (row.scored, row.analysed)),
+            "; ".join(
+                f"{lost.n} not {lost.after}: {lost.reason}" for lost in row.exclusions
+            )
+            or "none",
+            *map(wording.count, (row.agent_limit, row.grader_died)),
+        )
+        for row in analysis.flow
+    ]
+    heads = ("Planned", "Started", "Completed", "Scored", "Analysed")
+    return Table(
+        "Trials of each arm",
+        (
+            Column("Arm"),
+            *(Column(head, number=True) for head in heads),
+            Column("Lost on the way"),
+            Column("Of the analysed: met a limit", number=True),
+            Column("grader died", number=True),
+        ),
+        tuple(rows),
+        note="A trial that met a limit of the agent is graded as it stands; one whose "
+        "grader died counts 0. Both are flagged, and neither is left out.",
+    )
+
+
+def contrasts(analysis: Analysis) -> Page:
+    """Differences in the registered outcome; those in the other one are folded."""
+    first = analysis.design.outcome
+    others = [measure for measure in DIFFERENCES if measure != first]
+    folds = [
+        Fold(f"Differences in {DIFFERENCES[name]}", (_differences(analysis, name),))
+        for name in others
+    ]
+    return Page((_differences(analysis, first), *folds))
+
+
+def arms(analysis: Analysis) -> Table:
+    """Each arm by itself."""
+    rows = [
+        (
+            row.arm,
+            row.home,
+            row.prompt,
+            row.library or "no library",
+            wording.count(row.n_trials),
+            wording.score(row.score),
+            wording.k_of_n(row.passed),
+            wording.interval(row.passed),
+            wording.k_of(row.n_at_ceiling, row.n_trials),
+        )
+        for row in analysis.arms
+    ]
+    return Table(
+        "Each arm by itself",
+        (
+            *map(Column, ("Arm", "Skills at home", "Prompt", "Library")),
+            Column("Trials", number=True),
+            Column("Mean score", number=True),
+            Column("All checks passed", number=True),
+            Column("its interval (Wilson)", number=True),
+            Column("Score of 1", number=True),
+        ),
+        tuple(rows),
+        note="Means are over cases, each with the same weight. Where many trials have a "
+        "score of 1, arms cannot differ much: the cases are too easy to tell.",
+    )
+
+
+def _differences(analysis: Analysis, measure: str) -> Table:
+    rows = [
+        (
+            f"{found.arm} against {found.comparator}",
+            wording.signed(found.estimate),
+            wording.span(found.low, found.high),
+            wording.p_value(found.p),
+            f"{wording.n_of(found.n_blocks, 'block')} of "
+            f"{wording.n_of(found.n_cases, 'case')}",
+            found.refusal or "",
+        )
+        for found in analysis.contrasts
+        if found.measure == measure
+    ]
+    return Table(
+        f"Differences in {DIFFERENCES[measure]}, on these cases",
+        (
+            Column("Arms"),
+            Column("Difference", number=True),
+            Column(f"{analysis.design.confidence:.0%} interval", number=True),
+            Column("p", number=True),
+            Column("Rests on"),
+            Column("What cannot be said"),
+        ),
+        tuple(rows),
+        note="p: how often swapping the arms of a case's trials would give a difference "
+        "as large. It is not corrected for the number of comparisons.",
+    ).without_empty()
+
+
+def _headline(analysis: Analysis) -> str:
+    """Which arms differ from the first comparator beyond the spread of trials."""
+    name = analysis.design.comparators[0] if analysis.design.comparators else None
+    primary = _primary(analysis, name)
+    judged = [c for c in primary if c.low is not None and c.high is not None]
+    if not judged:
+        return "No difference between arms could be given an interval."
+    clear = [c for c in judged if not (c.low or 0) <= 0 <= (c.high or 0)]
+    what = DIFFERENCES[analysis.design.outcome]
+    if not clear:
+        arms = wording.listed(found.arm for found in judged)
+        return (
+            f"On these {wording.n_of(analysis.design.n_cases, 'case')}, no arm's {what} "
+            f"differs from that of {name} by more than the spread between trials "
+            f"explains ({arms})."
+        )
+    said = wording.listed(f"{c.arm} ({wording.signed(c.estimate)})" for c in clear)
+    rest = [found.arm for found in judged if found not in clear]
+    others = f"; for {wording.listed(rest)} no difference can be told" if rest else ""
+    return (
+        f"On these {wording.n_of(analysis.design.n_cases, 'case')}, the {what} differs "
+        f"from that of {name} by more than the spread between trials explains for "
+        f"{said}{others}."
+    )
+
+
+def _in_short(analysis: Analysis) -> Table:
+    comparator = analysis.design.comparators[0] if analysis.design.comparators else None
+    primary = {found.arm: found for found in _primary(analysis, comparator)}
+    rows = [
+        (
+            row.arm,
+            wording.score(row.score),
+            *_against(primary.get(row.arm)),
+            wording.k_of_n(row.passed),
+            wording.usd(row.usd),
+            wording.ratio(row.overhead.usd) if row.overhead else wording.NOT_APPLICABLE,
+        )
+        for row in analysis.arms
+    ]
+    heads = (
+        "Mean score",
+        f"against {comparator}",
+        f"{analysis.design.confidence:.0%} interval",
+        "All checks passed",
+        "Dollars per trial",
+        "against baseline",
+    )
+    return Table(
+        "In short",
+        (Column("Arm"), *(Column(head, number=True) for head in heads)),
+        tuple(rows),
+        note=f"Dollars by the accounting {analysis.seals.accounting}.",
+    )
+
+
+def _primary(analysis: Analysis, comparator: str | None) -> list[Contrast]:
+    return [
+        found
+        for found in analysis.contrasts
+        if found.measure == analysis.design.outcome and found.comparator == comparator
+    ]
+
+
+def _against(found: Contrast | None) -> tuple[str, str]:
+    if found is None:
+        return wording.NOT_APPLICABLE, wording.NOT_APPLICABLE
+    return wording.signed(found.estimate), wording.span(found.low, found.high)
