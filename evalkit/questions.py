@@ -1,6 +1,6 @@
 """Questions to a delivered program as data, and the types of their answers.
 
-The driver in the sandbox (`inside/subject.py`) carries out questions; it sees
+The driver in the sandbox (`inside/subject/`) carries out questions; it sees
 inputs only. What is expected stays with the grader.
 """
 

@@ -20,7 +20,8 @@ from evalkit.errors import InputError, SandboxUnavailableError
 from evalkit.records import Isolation, Record
 
 LEVELS = ("bwrap", "none")
-DRIVER = Path(__file__).parent / "inside" / "subject.py"
+DRIVER = Path(__file__).parent / "inside" / "subject"
+DRIVER_SEEN = "/driver/evalkit/inside/subject"
 TMP_BYTES = 64 * 1024 * 1024
 AGENT_TMP_BYTES = 512 * 1024 * 1024
 SHM_BYTES = 16 * 1024 * 1024
@@ -132,9 +133,9 @@ class Box(Record, frozen=True):
             return Launch(words, _subject_env(str(scratch)), None)
         own = (
             *("--ro-bind", str(workspace), "/workspace"),
-            *("--ro-bind", str(DRIVER), "/driver.py"),
+            *("--ro-bind", str(DRIVER), DRIVER_SEEN),
         )
-        argv = (_python(), "-I", "-S", "-B", "/driver.py", str(fd))
+        argv = (_python(), "-I", "-S", "-B", DRIVER_SEEN, str(fd))
         env = _subject_env("/tmp")  # noqa: S108 - the sandbox's own
         return _boxed(argv, env, ("--as-pid-1", *own), "/tmp", tmp_bytes=TMP_BYTES)  # noqa: S108
 

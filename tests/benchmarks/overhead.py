@@ -161,12 +161,7 @@ def _bare_trial(folder: Path, root: Path, box, driver: Path, journal) -> None:
     )
     subject = list(box.subject_argv(workspace, 9999).argv)
     words = ["@FD@" if word == "9999" else word for word in subject]
-    words = [
-        str(driver)
-        if word.endswith("subject.py") and word.startswith("/") and Path(word).exists()
-        else word
-        for word in words
-    ]
+    words = [str(driver) if word == str(sandbox.DRIVER) else word for word in words]
     graded = subprocess.run(
         [sys.executable, "-I", "-B", "-c", GRADER, json.dumps(words)],
         capture_output=True,

@@ -1,0 +1,84 @@
+"""The driver inside the sandbox: carries out a grader's questions, one by one.
+
+    PYTHON -I -S -B FOLDER/evalkit/inside/subject FD [WORKSPACE] [SCRATCH] [bwrap|none]
+
+FD is one end of a stream socket. The driver writes `{"ready": true, "pid1":
+bool, "python": "3.11.7"}`, then answers each line of strict JSON (a question as
+described in `evalkit/questions.py`) with one line: `{"answer": ...}`, or
+`{"refused": "why"}` where it cannot or will not do what was asked. At the end of
+the stream it ends its children and itself.
+
+It runs beside the program it questions, under the same uid. So it is undumpable,
+its descriptors reach no child, and every child is made by a zygote, a process
+forked before the first question, which knows none. What a child answers for
+itself is checked for shape; whether it is right is the grader's business.
+
+It needs the standard library and this folder only; children find neither this
+folder on their path nor its modules among the loaded ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path[0] = str(Path(__file__).absolute().parents[3])
+
+from evalkit.inside.subject.driver import Driver  # noqa: E402 - found by the path
+from evalkit.inside.subject.plain import NotPlainError, json_line  # noqa: E402
+
+del sys.path[0]
+
+PR_SET_DUMPABLE = 4
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def main(argv: Sequence[str]) -> None:
+    """Serve questions from a passed socket until it ends."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    if prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) or prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+    given = dict(enumerate(argv))
+    fd = int(given[1])
+    os.set_inheritable(fd, False)  # noqa: FBT003 - takes no keyword
+    # As pid 1 it can be signalled from inside only where it has a handler.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pid1 = os.getpid() == 1
+    driver = Driver(
+        Path(given.get(2, "/workspace")),
+        Path(given.get(3, "/tmp/work")),
+        alone=pid1 and given.get(4, "bwrap") == "bwrap",
+    )
+    with socket.socket(fileno=fd) as wire, wire.makefile("rb") as questions:
+        _silence()
+        python = ".".join(map(str, sys.version_info[:3]))
+        wire.sendall(json_line({"ready": True, "pid1": pid1, "python": python}))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            for question in questions:
+                wire.sendall(_encoded(driver.respond(question)))
+    driver.end()
+
+
+def _encoded(answer: dict[str, Any]) -> bytes:
+    try:
+        return json_line(answer)
+    except NotPlainError as error:
+        return json_line({"refused": f"the answer is {error}"})
+
+
+def _silence() -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    os.close(null)
+
+
+if __name__ == "__main__":
+    main(sys.argv)
