@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 
 def _words(text: str) -> frozenset[str]:
@@ -12,7 +13,6 @@ def _words(text: str) -> frozenset[str]:
 
 
 VOID = _words("br hr img col wbr")
-RAW_TEXT = frozenset({"script", "style"})
 HTML_TAGS = VOID | _words(
     "a abbr b blockquote caption code colgroup dd del details div dl dt em figcaption "
     "figure h1 h2 h3 h4 h5 h6 i ins kbd li mark ol p pre q s samp section small span "
@@ -36,6 +36,7 @@ _SVG_ATTRIBUTES = _words(
 )
 _SVG_ATTRIBUTE_BY_LOWER = {name.lower(): name for name in _SVG_ATTRIBUTES}
 _IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[\w+/=\s]*\Z")
+_STYLE = re.compile(r"<(/?)style\b[^<>]*>", re.IGNORECASE)
 _ADDRESS = re.compile(r"url\s*\(", re.IGNORECASE)
 _OWN_ADDRESS = re.compile(r"url\(\s*[\"']?(?:#[\w-]+|data:[^)]*)[\"']?\s*\)")
 _LOADING_TAGS = _words(
@@ -51,11 +52,11 @@ _ADDRESS_ATTRIBUTES = _words(
 def sanitise(source: str) -> str:
     """HTML built anew from what is allowed; everything else becomes text.
 
-    Tags are balanced, so nothing unclosed can swallow what follows. A closed
-    `style` element is left out; an unclosed one, and a script, show as text.
+    Tags are balanced, so nothing unclosed can swallow what follows. Closed `style`
+    elements and comments are left out; unclosed ones, and scripts, show as text.
     """
     cleaner = _Cleaner()
-    cleaner.feed(source)
+    cleaner.feed(_with_open_comments_shown(_without_styles(source)))
     cleaner.close()
     return cleaner.result()
 
@@ -68,25 +69,28 @@ def faults(page: str) -> list[str]:
     return looker.found
 
 
-class _Cleaner(HTMLParser):
+class _Parser(HTMLParser):
+    """Takes no text as raw: where browsers differ on it, what is inside shows."""
+
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
+
+    def set_cdata_mode(self, *_args: Any, **_kinds: Any) -> None:
+        """Leave the mode as it is."""
+
+
+class _Cleaner(_Parser):
+    def __init__(self) -> None:
+        super().__init__()
         self._out: list[str] = []
         self._open: list[str] = []
-        self._raw: tuple[str, list[str]] | None = None
 
     def result(self) -> str:
-        if self._raw:
-            self._out += [html.escape(piece) for piece in self._raw[1]]
-            self._raw = None
         self._out += [f"</{tag}>" for tag in reversed(self._open)]
         self._open.clear()
         return "".join(self._out)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in RAW_TEXT:
-            self._raw = (tag, [self.get_starttag_text() or ""])
-            return
         in_svg = tag == "svg" or "svg" in self._open
         name = _SVG_BY_LOWER.get(tag) if in_svg else tag
         if name is None or not (in_svg or tag in HTML_TAGS):
@@ -103,11 +107,6 @@ class _Cleaner(HTMLParser):
             self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        if self._raw and self._raw[0] == tag:
-            kept = [*self._raw[1], f"</{tag}>"] if tag == "script" else []
-            self._out += [html.escape(piece) for piece in kept]
-            self._raw = None
-            return
         name = _SVG_BY_LOWER.get(tag, tag) if "svg" in self._open else tag
         if name in self._open:
             while (last := self._open.pop()) != name:
@@ -115,10 +114,34 @@ class _Cleaner(HTMLParser):
             self._out.append(f"</{name}>")
 
     def handle_data(self, data: str) -> None:
-        if self._raw:
-            self._raw[1].append(data)
-        else:
-            self._out.append(html.escape(data))
+        self._out.append(html.escape(data))
+
+    def handle_decl(self, decl: str) -> None:
+        self._out.append(html.escape(f"<!{decl}>"))
+
+    def handle_pi(self, data: str) -> None:
+        self._out.append(html.escape(f"<?{data}>"))
+
+    def unknown_decl(self, data: str) -> None:
+        self._out.append(html.escape(f"<![{data}]>"))
+
+
+def _without_styles(source: str) -> str:
+    """Without `style` elements that are closed; in one pass, whatever comes."""
+    kept: list[str] = []
+    done, opened = 0, None
+    for tag in _STYLE.finditer(source):
+        if not tag[1]:
+            opened = tag.start() if opened is None else opened
+        elif opened is not None:
+            kept.append(source[done:opened])
+            done, opened = tag.end(), None
+    return "".join([*kept, source[done:]])
+
+
+def _with_open_comments_shown(source: str) -> str:
+    last = source.rfind("-->") + 1
+    return source[:last] + source[last:].replace("<!--", "&lt;!--")
 
 
 def _attribute(key: str, value: str | None, *, in_svg: bool) -> str:
@@ -142,14 +165,14 @@ def _foreign(text: str) -> bool:
     return bool(_ADDRESS.search(_OWN_ADDRESS.sub("", text)))
 
 
-class _Looker(HTMLParser):
+class _Looker(_Parser):
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+        super().__init__()
         self.found: list[str] = []
         self._in_style = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._in_style = tag == "style"
+        self._in_style = self._in_style or tag == "style"
         if tag in _LOADING_TAGS:
             self._tell(f"<{tag}>")
         for key, value in attrs:
@@ -174,6 +197,10 @@ class _Looker(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._in_style and ("@import" in data or _foreign(data)):
             self._tell("a style sheet that loads")
+
+    def handle_comment(self, data: str) -> None:
+        if data.startswith((">", "->")) or "--!>" in data:
+            self._tell("a comment that browsers end early")
 
     def _tell(self, what: str) -> None:
         self.found.append(f"line {self.getpos()[0]}: {what}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from evalkit import wording
 from evalkit.conclusions import Analysis, Proportion, Routing
 from evalkit.markup import Column, Prose, Shown, Table
-from evalkit.plots.drawing import INK, drawing, figure_html, rows_of
+from evalkit.plots.drawing import INK, SOFT, drawing, figure_html, rows_of
 
 _BARS = (
     ("exact", "exactly the canonical skills", "D"),
@@ -41,7 +43,7 @@ def routing(analysis: Analysis) -> Shown:
             )
             + ".",
             caption="Left: how often routing was right, with Wilson intervals. Right: "
-            "skills a case calls for against the skill picked, as counts.",
+            "skills a case calls for against the skill picked, as counts of steps; bold is right.",
             table=_table(analysis),
         )
 
@@ -74,11 +76,17 @@ def _matrix(axes: Axes, row: Routing) -> None:
     for cell in row.cells:
         counts[wanted.index(cell.canonical)][picked.index(cell.picked)] = cell.n
     most = max(max(line) for line in counts)
-    axes.imshow(counts, cmap="Blues", vmin=0, vmax=most * 1.6, aspect="auto")
+    shades = mpl.colormaps["Blues"]
     for y, line in enumerate(counts):
         for x, n in enumerate(line):
+            shade = shades(0.6 * n / max(most, 1))
+            axes.add_patch(
+                Rectangle((x - 0.5, y - 0.5), 1, 1, fc=shade, ec=SOFT, lw=0.5)
+            )
             right = "bold" if wanted[y] == picked[x] else "normal"
             axes.text(x, y, f"{n}", ha="center", va="center", fontweight=right)
+    axes.set_xlim(-0.5, len(picked) - 0.5)
+    axes.set_ylim(len(wanted) - 0.5, -0.5)
     axes.set_xticks(range(len(picked)), picked, rotation=30, ha="right")
     axes.set_yticks(range(len(wanted)), wanted)
     axes.set_xlabel("picked")

@@ -17,36 +17,33 @@ _RATIOS = {"tokens": "tokens", "usd": "dollars", "wall_s": "wall clock"}
 
 
 def price(analysis: Analysis) -> Page:
-    """Tokens by class and dollars, per trial; and ratios between arms."""
-    rows = [
+    """Dollars and tokens by class, per trial; and ratios between arms."""
+    money = [
         (
             row.arm,
-            *(_tokens(row, name) for name in (*CLASSES, "total")),
             wording.usd(row.usd),
+            *_overheads(row),
             wording.usd(row.usd_list),
             wording.count(row.n_calls),
-            *_overheads(row),
         )
         for row in analysis.arms
     ]
-    heads = (
-        *CLASSES.values(),
-        "All tokens",
-        "Dollars",
-        "Dollars at list price",
-        "Calls",
-        "Tokens against baseline",
-        "Dollars against baseline",
-    )
-    table = Table(
-        "Means per trial",
-        (Column("Arm"), *(Column(head, number=True) for head in heads)),
-        tuple(rows),
+    heads = ("Dollars", "against baseline", "Tokens against baseline")
+    dollars = Table(
+        "Price of a trial, on average",
+        _numbers((*heads, "Dollars at list price", "Calls")),
+        tuple(money),
         note=f"Dollars by the accounting {analysis.seals.accounting}; beside it at each "
         "model's list price. A mean is not reported where any trial does not report it.",
     )
+    used = [
+        (row.arm, *(_tokens(row, name) for name in (*CLASSES, "total")))
+        for row in analysis.arms
+    ]
+    columns = _numbers((*CLASSES.values(), "All tokens"))
+    tokens = Table("Tokens of a trial, on average", columns, tuple(used))
     ratios = _ratios(analysis, ("tokens", "usd"), "Ratios of price")
-    return Page((table, Fold("Ratios of price, with intervals", (ratios,))))
+    return Page((dollars, tokens, Fold("Ratios of price, with intervals", (ratios,))))
 
 
 def time(analysis: Analysis) -> Page:
@@ -64,7 +61,7 @@ def time(analysis: Analysis) -> Page:
     heads = ("Wall clock of the agent", "against baseline")
     table = Table(
         "Means per trial",
-        (Column("Arm"), *(Column(head, number=True) for head in heads)),
+        _numbers(heads),
         tuple(rows),
         note="The time of the agent's calls; grading is not in it.",
     )
@@ -118,6 +115,10 @@ def _ratios(analysis: Analysis, measures: tuple[str, ...], caption: str) -> Tabl
     ).without_empty()
 
 
+def _numbers(heads: tuple[str, ...]) -> tuple[Column, ...]:
+    return (Column("Arm"), *(Column(head, number=True) for head in heads))
+
+
 def _tokens(row: ArmSummary, name: str) -> str:
     return wording.count(getattr(row.tokens, name) if row.tokens else None)
 
@@ -125,7 +126,7 @@ def _tokens(row: ArmSummary, name: str) -> str:
 def _overheads(row: ArmSummary) -> tuple[str, str]:
     if row.overhead is None:
         return wording.NOT_APPLICABLE, wording.NOT_APPLICABLE
-    return wording.ratio(row.overhead.tokens), wording.ratio(row.overhead.usd)
+    return wording.ratio(row.overhead.usd), wording.ratio(row.overhead.tokens)
 
 
 def _spend(label: str, spend: Spend) -> tuple[str, ...]:
