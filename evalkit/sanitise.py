@@ -39,6 +39,8 @@ _IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[\w+/=\s]
 _STYLE = re.compile(r"<(/?)style\b[^<>]*>", re.IGNORECASE)
 _ADDRESS = re.compile(r"url\s*\(", re.IGNORECASE)
 _OWN_ADDRESS = re.compile(r"url\(\s*[\"']?(?:#[\w-]+|data:[^)]*)[\"']?\s*\)")
+MAX_DEPTH = 100
+"""Elements inside each other; what lies deeper shows as text."""
 _LOADING_TAGS = _words(
     "script iframe frame frameset object embed applet link base form input button "
     "audio video source track portal noscript template"
@@ -93,7 +95,8 @@ class _Cleaner(_Parser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         in_svg = tag == "svg" or "svg" in self._open
         name = _SVG_BY_LOWER.get(tag) if in_svg else tag
-        if name is None or not (in_svg or tag in HTML_TAGS):
+        deep = len(self._open) >= MAX_DEPTH
+        if name is None or deep or not (in_svg or tag in HTML_TAGS):
             self._out.append(html.escape(self.get_starttag_text() or ""))
             return
         kept = "".join(_attribute(key, value, in_svg=in_svg) for key, value in attrs)
