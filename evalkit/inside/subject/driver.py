@@ -16,7 +16,7 @@ from evalkit.inside.subject.family import Family
 from evalkit.inside.subject.plain import message_of
 from evalkit.inside.subject.requests import Requests
 from evalkit.inside.subject.services import Commands
-from evalkit.inside.subject.trees import Copy, copy_tree
+from evalkit.inside.subject.trees import Copy, copy_tree, empty
 
 
 class Driver:
@@ -95,13 +95,7 @@ class Driver:
         if self._family.alone:  # then these are the sandbox's own
             places += [Path("/tmp"), Path("/dev/shm")]
         for place in places:
-            for path in place.iterdir() if place.is_dir() else ():
-                if path == self._scratch:
-                    continue
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
+            empty(place, keep=self._scratch)
 
     def _environment(self) -> dict[str, str]:
         """What every child finds: an allowlist, so that nothing else gets in.

@@ -13,6 +13,10 @@ from typing import Any, cast
 
 from evalkit.inside.subject.bounds import MAX_TEXT, MAX_WAIT_S, Json, text_of
 from evalkit.inside.subject.plain import message_of
+from evalkit.inside.subject.ports import unread_bytes
+
+MAX_UNREAD_S = 2.0
+"""How long a service may leave the first half of a request unread."""
 
 
 class Incoming(io.RawIOBase):
@@ -127,10 +131,21 @@ class Exchange:
             return
         middle = len(body) // 2
         self._send(head + body[:middle], deadline)
+        self._wait_until_read(len(head) + middle)
         if halves.get("signal"):
             self._signal(halves["signal"])
         time.sleep(min(wait_s, MAX_WAIT_S))
         self._send(body[middle:], deadline)
+
+    def _wait_until_read(self, n_sent: int) -> None:
+        """Wait until the service has begun to read: only then is it at work on it."""
+        peer = cast(socket.socket, self._connection).getsockname()[1]
+        deadline = time.monotonic() + MAX_UNREAD_S
+        while time.monotonic() < deadline:
+            unread = unread_bytes(self._port, peer)
+            if unread is None or unread < n_sent:
+                return
+            time.sleep(0.002)
 
     def _send(self, data: bytes, deadline: float) -> None:
         connection = cast(socket.socket, self._connection)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from evalkit.inside.subject.bounds import MAX_WAIT_S, Json, RefusedError
 from evalkit.inside.subject.family import Family
 from evalkit.inside.subject.pipes import Capture, spawn
+from evalkit.inside.subject.ports import free_port, listens
 from evalkit.inside.subject.trees import Copy
 from evalkit.inside.subject.zygote import LIMITS
 
@@ -95,10 +93,11 @@ class Commands:
         }
 
     def stop(self, question: Json) -> Json:
-        """Send a signal to a service and wait: the fields of `Stopped`."""
+        """Signal a service, or not, and wait: the fields of `Stopped`."""
         service = self.service(question)
         started = time.monotonic()
-        self._family.signal(service.pid, question["signal"])
+        if question["signal"] is not None:
+            self._family.signal(service.pid, question["signal"])
         code = self._family.wait(service.pid, min(question["within_s"], MAX_WAIT_S))
         elapsed_s = time.monotonic() - started
         found = self._family.end(service.pid) if code is None else code
@@ -170,21 +169,3 @@ def _command(argv: Sequence[str]) -> list[str]:
     if not argv:
         raise RefusedError("empty command")
     return [sys.executable if argv[0] == "python" else argv[0], *argv[1:]]
-
-
-def listens(port: int) -> bool:
-    """True where something listens on a TCP port; no connection is made."""
-    for table in ("tcp", "tcp6"):
-        with contextlib.suppress(OSError):
-            for row in Path("/proc/self/net", table).read_text("ascii").splitlines():
-                fields = row.split()
-                if fields[3] == "0A" and fields[1].endswith(f":{port:04X}"):
-                    return True
-    return False
-
-
-def free_port() -> int:
-    """A TCP port nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -24,6 +24,25 @@ from evalkit.inside.subject.bounds import (
 CACHES = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
 
 
+def empty(folder: Path, keep: Path | None = None) -> None:
+    """Remove all in a folder but `keep`, and what is mounted from elsewhere."""
+    if not folder.is_dir():
+        return
+    device = folder.stat().st_dev
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = Path(entry.path)
+            if path == keep or entry.stat(follow_symlinks=False).st_dev != device:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                path.chmod(0o700)
+                empty(path, keep)
+                with contextlib.suppress(OSError):  # a mount stands in it
+                    path.rmdir()
+            else:
+                path.unlink()
+
+
 def copy_tree(source: Path, target: Path, root: Path | None = None) -> None:
     """Copy regular files and folders, without caches.
 
