@@ -12,7 +12,7 @@ WRONG_AND_RIGHT = ((115, 116), (232, 233), (227, 228), (241, 242), (342, 344))
 """What docs/evidence.csv says was charged, and should have been, in cents."""
 REPRESENTATION = re.compile(
     r"float|binary|ieee|double.precision|fraction|inexact|not exact"
-    r"|cannot be (?:represented|stored|held)|approximat|integer (?:cents|arithmetic)",
+    r"|cannot be (?:represented|stored|held)|approximate|integer (?:cents|arithmetic)",
     re.IGNORECASE,
 )
 RIVALS = tuple(
