@@ -88,8 +88,12 @@ class Running:
         """Send one request to this service; options as `Send`."""
         return self._subject.http(method, path, service=self.number, **options)
 
-    def stop(self, signal: str = "TERM", *, within_s: float = 5.0) -> Stopped:
-        """Send a signal and wait; a service that stays is killed and says so."""
+    def stop(self, signal: str | None = "TERM", *, within_s: float = 5.0) -> Stopped:
+        """Send a signal and wait; a service that stays is killed and says so.
+
+        None sends nothing: for a service that was signalled already, by `halves`.
+        (A second signal may meet it while it leaves, and become its exit code.)
+        """
         question = {"op": "stop", "service": self.number}
         return self._subject.ask(
             {**question, "signal": signal, "within_s": within_s}, Stopped
@@ -115,7 +119,7 @@ class Running:
         return self._subject.ask(question, Stopped)
 
     def output(self) -> str:
-        """What the service wrote to stdout and stderr so far."""
+        """What the service wrote so far, stdout before stderr."""
         return self._subject.ask({"op": "output", "service": self.number}, str)
 
 
@@ -281,7 +285,10 @@ class Subject:
         return self.ask(question, Ran)
 
     def read(self, path: str) -> str:
-        """Text of a regular file; fails the check where there is none."""
+        """Text of a regular file; fails the check where there is none.
+
+        Links are not followed; what is no UTF-8 reads as U+FFFD.
+        """
         text = self.ask({"op": "read", "path": path}, str | None)
         return fail("no such file", path) if text is None else text
 
@@ -290,7 +297,10 @@ class Subject:
         return self.ask({"op": "read", "path": path}, str | None) is not None
 
     def list(self, path: str = ".") -> tuple[str, ...]:
-        """Paths of all regular files below a folder, sorted, caches left out."""
+        """Paths from the root of all regular files below a folder, sorted.
+
+        Caches and links are left out; a folder that is not there has none.
+        """
         return self.ask({"op": "list", "path": path}, tuple[str, ...])
 
     def write(self, path: str, text: str) -> None:

@@ -2,6 +2,15 @@
 
 The driver in the sandbox (`inside/subject/`) carries out questions; it sees
 inputs only. What is expected stays with the grader.
+
+A question is an object with an `op`; beside those that `grader.Subject` asks
+there are `begin` (a fresh copy; ends all that the check before left running) and
+`cpu`, asked last, which ends what runs and answers `{"cpu_s": seconds}` of driver
+and children. An answer is `{"answer": ...}`, or `{"refused": why}` where the
+driver will not or cannot: a path that leaves the copy, a file over 1 MB, a port
+that is taken, a service that does not start again. Texts are cut at 1 MB, output
+at 256 kB, which `truncated` says, or a last line `[truncated]`. A line is at most
+8 MB, and no wait is longer than 600 s.
 """
 
 from __future__ import annotations
@@ -102,7 +111,9 @@ class Returned(msgspec.Struct, frozen=True):
     """Answer to a call: a value, an exception, or why there is neither.
 
     `mro` lists the class names of the exception raised, most derived first.
-    `error` is `timeout`, `no-answer` (the child died) or `not-plain`.
+    `error` is `timeout`, `no-answer` (the child died) or `not-plain`. A result
+    is made of plain JSON values by exact type, tuples as arrays, and bytes as
+    `{"$bytes": "<base64>"}`; anything else in it makes it not plain.
     """
 
     result: Any = None
@@ -136,13 +147,17 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 class Stopped(msgspec.Struct, frozen=True):
-    """How a service ended. `killed` is True where the signal did not end it."""
+    """How a service ended. `killed` is True where the signal did not end it.
+
+    What is left of its process group ends with it.
+    """
 
     exit: int | None = None
     killed: bool = False
     elapsed_s: float = 0.0
     stdout: str = ""
     stderr: str = ""
+    truncated: bool = False
 
 
 class SinkCall(msgspec.Struct, frozen=True):
@@ -212,8 +227,8 @@ def Send(  # noqa: N802 - reads as the request it is
         service: Number of a started service; the check's newest one by default.
         source: Client address, as in `127.0.0.7`.
         chunked: Send the body in chunks without a content length.
-        halves: `{"signal": "TERM", "wait_s": 1.5}`: send half of the body, send
-            the signal (or none) to the service, wait, send the rest.
+        halves: `{"signal": "TERM", "wait_s": 1.5}`: send half of the body; once
+            the service reads, send it the signal (or none), wait, send the rest.
         timeout_s: For the whole exchange.
     """
     sent = dict(headers or {})

@@ -17,8 +17,11 @@ def _rows() -> Iterator[tuple[int, int, str, int]]:
             rows = Path("/proc/self/net", table).read_text("ascii").splitlines()
             for row in rows[1:]:
                 _, local, remote, state, queues, *_ = row.split()
-                ports = (int(end.rpartition(":")[2], 16) for end in (local, remote))
-                yield (*ports, state, int(queues.rpartition(":")[2], 16))
+                yield _last(local), _last(remote), state, _last(queues)
+
+
+def _last(pair: str) -> int:
+    return int(pair.rpartition(":")[2], 16)
 
 
 def listens(port: int) -> bool:
