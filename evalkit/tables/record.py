@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from evalkit import wording
 from evalkit.conclusions import Analysis
 from evalkit.markup import Column, Fold, Page, Prose, Table
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def fragility(analysis: Analysis) -> Page:
     """Departures from the plan, second verdicts, and how whole usage is."""
     departures = [
-        (row.what, row.registered, row.found, row.at or "found on analysis")
+        (
+            row.what,
+            _brief(row.registered),
+            _brief(row.found),
+            row.at or "found on analysis",
+        )
         for row in analysis.deviations
     ]
     verdicts = [
@@ -93,6 +102,11 @@ def seals(analysis: Analysis) -> Page:
 def limits(analysis: Analysis) -> Prose:
     """What this run cannot say."""
     return Prose(analysis.limits or ("No limits were recorded.",))
+
+
+def _brief(text: str) -> str:
+    """A digest by its first characters; any other text as it is."""
+    return f"{wording.short(text)}..." if _DIGEST.fullmatch(text) else text
 
 
 def _usage(analysis: Analysis) -> Table:
