@@ -150,12 +150,10 @@ def open_library(root: Path, source: str | None, *, name: str) -> Library:
         )
     if not at:
         return load_library(path, name=path.name, source=path.name)
-    top = process.output(
-        [*GIT, "-C", str(path), "rev-parse", "--show-prefix"],
-        timeout_s=30.0,
-        env=GIT_ENV,
-    )
-    return export_library(path, ref, top.decode().strip().rstrip("/"), name=path.name)
+    command = [*GIT, "-C", str(path), "rev-parse", "--show-toplevel", "--show-prefix"]
+    said = process.output(command, timeout_s=30.0, env=GIT_ENV).decode()
+    top, prefix = said.splitlines()
+    return export_library(Path(top), ref, prefix.rstrip("/"), name=path.name)
 
 
 def check_injectable(skill: Skill, where: object) -> None:
