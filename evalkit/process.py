@@ -185,7 +185,7 @@ def run(
     """
     with _Pump(stdout, max_output_bytes) as out, _Pump(stderr, max_output_bytes) as err:
         started = time.monotonic()
-        running = _start_pumped(argv, env, cwd, stdin, out, err)
+        running = _start_pumped(argv, env=env, cwd=cwd, stdin=stdin, out=out, err=err)
         try:
             timed_out = _follow(running, (out, err), timeout_s, grace_s)
             wall_s = time.monotonic() - started
@@ -298,6 +298,7 @@ class _Pump:
 
 def _start_pumped(
     argv: Sequence[str],
+    *,
     env: Mapping[str, str],
     cwd: Path | None,
     stdin: bytes | None,

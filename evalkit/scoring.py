@@ -101,7 +101,7 @@ def parse_score_line(text: str) -> tuple[CheckResult, ...]:
         ValueError: There is not exactly one score line, or it is malformed; the
             message says in which way.
     """
-    lines = [line for line in text.splitlines() if line.startswith(PREFIX)]
+    lines = [line for line in text.split("\n") if line.startswith(PREFIX)]
     if len(lines) != 1:
         count = "no" if not lines else str(len(lines))
         raise ValueError(f"{count} score line{'s' if lines else ''}, expected one")

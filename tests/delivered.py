@@ -32,6 +32,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(200, b"x" * 2_000_000)
         if self.path == "/exit":
             os._exit(7)
+        if self.path == "/peers":
+            return self.tell(connections(self.server.server_port))
         if self.path == "/count":
             with LOCK:
                 COUNTS["n"] = n = COUNTS.get("n", 0) + 1
@@ -44,6 +46,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/small":
             self.close_connection = True
             return self.reply(413, b"too large")
+        if self.path == "/early":
+            self.reply(413, b"enough")
+            time.sleep(30)
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
             body = b""
             while size := int(self.rfile.readline(), 16):
@@ -75,6 +80,11 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = False
 
 
+def connections(port):
+    rows = [row.split() for row in open("/proc/net/tcp")][1:]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
+
+
 def main(port, flag=""):
     if flag == "dies":
         sys.exit("no thank you")
@@ -84,12 +94,28 @@ def main(port, flag=""):
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
     server = Server((os.environ.get("BIND", "127.0.0.1"), int(port)), Handler)
     print("listening", file=sys.stderr)
+    if flag == "late":
+        time.sleep(0.5)
     server.serve_forever()
     server.server_close()
 
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+'''
+
+GAP = '''
+"""Listens, takes one request, is gone for a while, and serves."""
+import socket, sys, time, service
+
+first = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+peer, _ = first.accept()
+peer.recv(9999)
+first.close()
+peer.sendall(b"HTTP/1.1 204 No Content\\r\\n\\r\\n")
+peer.close()
+time.sleep(0.3)
+service.main(sys.argv[1])
 '''
 
 FUNCTIONS = '''
@@ -212,8 +238,24 @@ def daemon():
     return int(Path("daemon").read_text())
 
 
+def alive():
+    return threading.active_count()
+
+
 def lives(pid):
-    return os.path.exists(f"/proc/{pid}")
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def ends(pid):
+    """True once a process is gone; killing takes the kernel a moment."""
+    deadline = time.monotonic() + 8
+    while lives(pid) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return not lives(pid)
 
 
 def children_of_init():
@@ -257,6 +299,7 @@ class Adding(unittest.TestCase):
 
 FILES = {
     "service.py": SERVICE,
+    "gap.py": GAP,
     "functions.py": FUNCTIONS,
     "tests/__init__.py": "",
     "tests/test_adding.py": SUITE,

@@ -201,7 +201,13 @@ def test_a_command_over_its_time_is_ended_with_its_group(subject):
     ran = subject.run("sh", "-c", "sleep 600 & echo $!; wait", timeout_s=0.5)
     assert ran.timed_out
     assert ran.exit is None
-    assert subject.call("functions:lives", int(ran.stdout)).value is False
+    assert subject.call("functions:ends", int(ran.stdout)).value is True
+
+
+def test_what_a_command_leaves_in_its_group_ends_with_it(subject):
+    ran = subject.run("sh", "-c", "sleep 600 & echo $!")
+    assert ran.exit == 0
+    assert subject.call("functions:ends", int(ran.stdout)).value is True
 
 
 def test_output_is_capped_and_says_so(subject):
@@ -320,6 +326,11 @@ def test_a_reply_is_read_though_the_body_was_never_taken(subject):
     assert (reply.status, reply.body) == (413, "too large")
 
 
+def test_a_reply_ends_the_sending_of_a_body_nobody_takes(subject):
+    reply = subject.http("POST", "/early", body="x" * 20_000_000, timeout_s=20)
+    assert (reply.status, reply.body) == (413, "enough")
+
+
 def test_a_large_reply_is_capped_and_one_that_is_no_text_is_mended(subject):
     reply = subject.http("GET", "/big")
     assert reply.truncated
@@ -341,6 +352,24 @@ def test_a_signal_between_two_halves_leaves_the_request_to_finish(subject):
     assert reply.json["length"] == 1000
     assert reply.elapsed_s >= 0.3
     assert running.stop(None).exit == 0
+
+
+def test_the_signal_between_halves_waits_until_the_service_reads(subject):
+    running = subject.start(Service((*SERVICE.argv, "late")))
+    halves = {"signal": "TERM", "wait_s": 0.1}
+    assert running.http("POST", "/", body="x" * 1000, halves=halves).status == 200
+    assert running.stop(None).exit == 0
+
+
+def test_many_requests_connect_before_any_is_sent(subject):
+    replies = subject.http_many([Get("/peers")] * 20)
+    assert max(reply.json for reply in replies) == 20
+
+
+def test_a_refused_connection_of_many_is_tried_again(subject):
+    running = subject.start(Service(("python", "-m", "gap", "{port}")))
+    assert running.http("GET", "/").status == 204
+    assert [r.status for r in subject.http_many([Get("/")] * 5)] == [200] * 5
 
 
 def test_fifty_requests_at_once_all_arrive(subject):
@@ -444,6 +473,11 @@ def test_calls_run_together(subject, how):
     met = subject.call_many([Call("functions:meet", 8)] * 8, how=how)
     pids = {answer.value[0] for answer in met}
     assert len(pids) == (1 if how == "threads" else 8)
+
+
+def test_threads_all_wait_for_the_last_one(subject):
+    seen = subject.call_many([Call("functions:alive")] * 20, how="threads")
+    assert max(answer.value for answer in seen) == 21
 
 
 def test_threads_share_what_was_saved_first(subject):
