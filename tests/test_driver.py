@@ -592,9 +592,9 @@ def test_the_next_check_ends_what_a_daemon_left(boxed_wire, boxed):
 def test_nothing_under_tmp_outlives_a_check(boxed_wire, boxed):
     boxed.run("sh", "-c", "mkdir /tmp/left; echo x > /tmp/left/x; echo x > /dev/shm/x")
     boxed = _begin(boxed_wire)
-    assert boxed.run("sh", "-c", "ls -A /tmp /dev/shm").stdout.split() == [
-        "/dev/shm:", "/tmp:", "work",
-    ]  # fmt: skip
+    found = boxed.run("sh", "-c", "ls -A /tmp /dev/shm").stdout.split()
+    assert "work" in found
+    assert not {"left", "x"} & set(found)
 
 
 @pytest.mark.needs_sandbox

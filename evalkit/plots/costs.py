@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from evalkit import wording
 from evalkit.conclusions import Analysis
@@ -165,6 +165,7 @@ def _tokens(axes: Axes, analysis: Analysis) -> None:
     for row, arm in enumerate(analysis.arms):
         if arm.tokens is None:
             axes.text(0, row, f" {wording.NOT_REPORTED}", va="center", fontsize=8.5)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
     axes.set_xlabel("tokens per trial")
 
