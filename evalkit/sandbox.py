@@ -26,6 +26,8 @@ TMP_BYTES = 64 * 1024 * 1024
 AGENT_TMP_BYTES = 512 * 1024 * 1024
 SHM_BYTES = 16 * 1024 * 1024
 PROBE_TIMEOUT_S = 20.0
+PYTHON_OPTIONS = ("-P", "-s", "-B")
+"""For programs of ours. Not -I: it would ignore PYTHONHASHSEED."""
 
 ISOLATION = (
     "--unshare-user",
@@ -127,7 +129,7 @@ class Box(Record, frozen=True):
     def subject_argv(self, workspace: Path, fd: int) -> Launch:
         """How to start the driver on a read-only workspace, with its socket `fd`."""
         if self.isolation.level == "none":
-            argv = (sys.executable, "-I", "-S", "-B", str(DRIVER), str(fd))
+            argv = (sys.executable, *PYTHON_OPTIONS, "-S", str(DRIVER), str(fd))
             scratch = workspace.parent / f".{workspace.name}.scratch"
             words = (*argv, str(workspace), str(scratch), "none")
             return Launch(words, _subject_env(str(scratch)), None)
@@ -135,7 +137,7 @@ class Box(Record, frozen=True):
             *("--ro-bind", str(workspace), "/workspace"),
             *("--ro-bind", str(DRIVER), DRIVER_SEEN),
         )
-        argv = (_python(), "-I", "-S", "-B", DRIVER_SEEN, str(fd))
+        argv = (_python(), *PYTHON_OPTIONS, "-S", DRIVER_SEEN, str(fd))
         env = _subject_env("/tmp")  # noqa: S108 - the sandbox's own
         return _boxed(argv, env, ("--as-pid-1", *own), "/tmp", tmp_bytes=TMP_BYTES)  # noqa: S108
 
@@ -161,8 +163,8 @@ def open_box(level: str, *, allow_unsandboxed: bool) -> Box:
 
 @cache
 def _probe() -> str:
-    look = "import os; print(os.getpid(), sorted(os.listdir('/')))"
-    argv = (_python(), "-I", "-S", "-B", "-c", look)
+    look = "import os; print(os.getpid(), os.readlink('/proc/self'))"
+    argv = (_python(), *PYTHON_OPTIONS, "-S", "-c", look)
     launch = _boxed(argv, {}, ("--as-pid-1",), "/", tmp_bytes=TMP_BYTES)
     try:
         said = process.output(launch.argv, timeout_s=PROBE_TIMEOUT_S, env=launch.env)
@@ -174,9 +176,10 @@ def _probe() -> str:
             f"{error}; {cure or 'see what it said'}; or consent to isolation none "
             f"with --isolation none --allow-unsandboxed"
         ) from error
-    if not said.startswith(b"1 "):
+    if said.split() != [b"1", b"1"]:
         raise SandboxUnavailableError(
-            f"sandbox: expected a pid namespace of its own, found {said.decode()!r}"
+            f"sandbox: expected process 1 in a /proc of its own, found {said!r}; "
+            "run it where user and pid namespaces are allowed"
         )
     return version.decode().strip()
 

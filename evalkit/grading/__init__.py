@@ -1,0 +1,96 @@
+"""Grading: a grader process questions a subject; every answer is evidence.
+
+Each thread that grades has a warm grader process, which is killed and replaced
+where it dies or does not end. Its questions go to a driver in the sandbox over a
+socket pair, its verdict comes back over another. What was asked and answered,
+and the verdict, are the rows of `answers.jsonl`: from them alone the grade is
+read, or replayed.
+
+    warm       the runner's side of a grader process
+    __main__   the grader process itself, and the batch of replays
+    work       what it is told and tells, and the carrying out
+    live       questions to a subject in the sandbox, recorded
+    recorded   questions to a record
+    foreign    graders in any language
+    verdict    the row a grade is read from
+    wire       one JSON object a line, over a socket
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+
+from evalkit.errors import SandboxUnavailableError
+from evalkit.grading.foreign import run_foreign
+from evalkit.grading.live import DRIVER_FD
+from evalkit.grading.recorded import DivergedError, Replay, replay, replay_all
+from evalkit.grading.verdict import add_verdict, judge, read_verdict
+from evalkit.grading.warm import run_grader
+from evalkit.grading.work import work_on
+from evalkit.records import Case, Grade, Step
+from evalkit.sandbox import Box
+
+__all__ = [
+    "DivergedError",
+    "Replay",
+    "grade",
+    "read_verdict",
+    "replay",
+    "replay_all",
+]
+
+
+def grade(
+    case: Case,
+    step: Step,
+    workspace: Path,
+    *,
+    root: Path,
+    box: Box,
+    seed: int,
+    answers: Path,
+) -> Grade:
+    """Grade one step's workspace.
+
+    Args:
+        case: The case.
+        step: The step.
+        workspace: A private copy of what was delivered.
+        root: Root that holds the case and its grader.
+        box: The sandbox the subject runs in.
+        seed: Of the checks' random inputs.
+        answers: File that receives questions, answers and verdict.
+
+    Returns:
+        The grade; a grader that died has no checks and says why.
+
+    Raises:
+        SandboxUnavailableError: No subject could be started.
+        StoppedEarlyError: `process.end_all` was called meanwhile.
+    """
+    started = time.monotonic()
+    if case.grader_command is None:
+        work = work_on(case, step, root=root, seed=seed, answers=answers)
+        launch = box.subject_argv(workspace, DRIVER_FD)
+        work = msgspec.structs.replace(work, launch=launch)
+        told = run_grader(work, case.grade_timeout_s)
+    else:
+        told = run_foreign(
+            case, step, workspace, root=root, box=box, seed=seed, answers=answers
+        )
+    if told.unavailable is not None:
+        raise SandboxUnavailableError(
+            f"{case.id}: expected a subject to question, found none: "
+            f"{told.unavailable}; run `evalkit doctor`"
+        )
+    verdict = judge(
+        told,
+        seed=seed,
+        grader_digest=case.digests.grader,
+        wall_s=time.monotonic() - started,
+    )
+    add_verdict(answers, verdict)
+    return read_verdict(answers)

@@ -1,0 +1,47 @@
+"""A grader process (given a descriptor), or a batch of replays (given a file)."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from evalkit import process, scoring
+from evalkit.grading.live import Live, RunawayError, UnavailableError
+from evalkit.grading.recorded import replay_jobs
+from evalkit.grading.wire import GoneError, Wire
+from evalkit.grading.work import Told, Work, carry_out
+
+
+def serve(number: int) -> None:
+    """Carry out gradings, one by one, until the socket ends."""
+    process.die_with_parent()
+    os.set_inheritable(number, False)  # noqa: FBT003 - its signature
+    wire = Wire(socket.socket(fileno=number))
+    with suppress(GoneError):
+        while True:
+            work = msgspec.convert(wire.receive(None), Work)
+            wire.send(msgspec.to_builtins(_grade(work)))
+
+
+def _grade(work: Work) -> Told:
+    assert work.launch is not None
+    try:
+        with Path(work.answers).open("ab") as rows, Live(work.launch, rows) as channel:
+            line = scoring.score_line(carry_out(work, channel))
+            return Told(line=line, cpu_s=channel.cpu_s())
+    except UnavailableError as error:
+        return Told(unavailable=str(error))
+    except (RunawayError, Exception) as error:  # noqa: BLE001 - it is the verdict
+        return Told(died=f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1].isdecimal():
+        serve(int(sys.argv[1]))
+    else:
+        sys.stdout.buffer.write(replay_jobs(Path(sys.argv[1])))

@@ -1,0 +1,150 @@
+"""Carries questions to a subject in the sandbox, and records every answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from typing import IO
+
+from evalkit import process
+from evalkit.grading.wire import GoneError, Wire
+from evalkit.questions import Answer, Question
+from evalkit.sandbox import Launch
+
+DRIVER_FD = 200
+"""Number under which the driver finds its end of the socket pair."""
+START_TIMEOUT_S = 30.0
+END_TIMEOUT_S = 5.0
+MARGIN_S = 10.0
+"""Given to a question beyond the time it asks for itself."""
+MAX_QUESTIONS = 100_000
+MAX_ANSWERS_BYTES = 512 * 1024 * 1024
+"""Of all rows of one grading."""
+
+
+class UnavailableError(BaseException):
+    """No subject could be started; passes through checks, which fail on less."""
+
+
+class RunawayError(BaseException):
+    """A grader asks without end; passes through checks, which fail on less."""
+
+
+class Live:
+    """A channel to a subject that is started when it is first needed.
+
+    Args:
+        launch: Starts the driver, whose end of the socket is `DRIVER_FD`.
+        rows: Receives a row `{"check", "n", "q", "a"}` per question.
+    """
+
+    def __init__(self, launch: Launch, rows: IO[bytes]) -> None:
+        self._launch = launch
+        self._rows = rows
+        self._asked: dict[str, int] = {}
+        self._n_bytes = 0
+        self._subject: _Subject | None = None
+        self._lost_cpu = False
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._close()
+
+    def ask(self, check: str, question: Question) -> Answer:
+        """The subject's one answer; its death is an answer too.
+
+        Raises:
+            UnavailableError: No subject can be started.
+            RunawayError: Too much was asked or answered in this grading.
+        """
+        n = self._asked.get(check, 0)
+        self._asked[check] = n + 1
+        if self._subject is None:
+            self._subject = _Subject(self._launch)
+        try:
+            answer = self._subject.ask(question)
+        except GoneError as gone:
+            answer: Answer = {"gone": str(gone)}
+            self._lost_cpu = True
+            self._close()
+        self._record({"check": check, "n": n, "q": question, "a": answer})
+        return answer
+
+    def cpu_s(self) -> float | None:
+        """CPU seconds of the subject; ask last. None where one died unasked."""
+        if self._subject is None or self._lost_cpu:
+            return None
+        try:
+            return float(self._subject.ask({"op": "cpu"})["answer"]["cpu_s"])
+        except (GoneError, KeyError, TypeError, ValueError):
+            return None
+
+    def _record(self, row: dict[str, object]) -> None:
+        data = json.dumps(row, allow_nan=False).encode() + b"\n"
+        self._n_bytes += len(data)
+        if self._n_bytes > MAX_ANSWERS_BYTES:
+            raise RunawayError(f"over {MAX_ANSWERS_BYTES:,} bytes of answers")
+        if sum(self._asked.values()) > MAX_QUESTIONS:
+            raise RunawayError(f"over {MAX_QUESTIONS:,} questions")
+        self._rows.write(data)
+        self._rows.flush()
+
+    def _close(self) -> None:
+        if self._subject is not None:
+            self._subject.close()
+            self._subject = None
+
+
+class _Subject:
+    """One driver, and the socket to it."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._ready_s = 0.0
+        ours, theirs = socket.socketpair()
+        os.dup2(theirs.fileno(), DRIVER_FD)
+        theirs.close()
+        self._wire = Wire(ours)
+        try:
+            self._running = process.start(
+                launch.argv, env=launch.env, cwd=launch.cwd, pass_fds=[DRIVER_FD]
+            )
+        except process.CommandError as error:
+            raise UnavailableError(str(error)) from error
+        finally:
+            os.close(DRIVER_FD)
+        try:
+            ready = self._wire.receive(START_TIMEOUT_S)
+        except GoneError as gone:
+            ended = self.close()
+            raise UnavailableError(f"{gone} (exit {ended.code})") from gone
+        if ready.get("ready") is not True:
+            self.close()
+            raise UnavailableError(f"the driver began with {ready}")
+
+    def ask(self, question: Question) -> Answer:
+        """Send a question, wait for its answer."""
+        self._wire.send(question)
+        self._ready_s = max(self._ready_s, question.get("ready_s") or 0.0)
+        restart_s = self._ready_s if question.get("op") == "restart" else 0.0
+        answer = self._wire.receive(patience_s(question) + restart_s + MARGIN_S)
+        if set(answer) not in ({"answer"}, {"refused"}):
+            raise GoneError("an answer of a form that is none")
+        return answer
+
+    def close(self) -> process.Exit:
+        """End the driver with all that runs in its sandbox."""
+        self._wire.close()
+        self._running.wait(END_TIMEOUT_S)
+        return self._running.end()
+
+
+def patience_s(question: Question) -> float:
+    """Seconds a question may take by its own words."""
+    inner = [question.get("question"), *question.get("requests", ())]
+    longest = max((patience_s(one) for one in inner if one), default=0.0)
+    own = (question.get(name) or 0.0 for name in ("timeout_s", "within_s", "ready_s"))
+    pause = (question.get("halves") or {}).get("wait_s") or 0.0
+    return float(sum(own)) + float(pause) + longest
