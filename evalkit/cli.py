@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from evalkit.errors import EvalkitError, InputError
+from evalkit.errors import EvalkitError
 from evalkit.records import Budget, Limits, Plan
 
 app = typer.Typer(
@@ -187,11 +187,12 @@ def run(
 ) -> None:
     """Carry out a sealed plan; run it again to go on where it stopped."""
     from evalkit import console
+    from evalkit.parameters import find_run
     from evalkit.run import run_plan
 
     with console.bar("trials") as told:
         found = run_plan(
-            run_folder(root, run),
+            find_run(run, root),
             root,
             n_workers=workers,
             progress=lambda status: told(status.n_done, status.n_planned),
@@ -205,9 +206,10 @@ def status(
 ) -> None:
     """Say where a run stands, from its journal."""
     from evalkit import console
+    from evalkit.parameters import find_run
     from evalkit.run import status as status_of
 
-    found = status_of(run_folder(root, run))
+    found = status_of(find_run(run, root))
     _show(found, as_json, console.status_lines(found))
 
 
@@ -216,9 +218,10 @@ def report(
     run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
 ) -> None:
     """Analyse a run, execute its report notebook and export it as HTML."""
+    from evalkit.parameters import find_run
     from evalkit.publish import publish_report
 
-    path = publish_report(run_folder(root, run))
+    path = publish_report(find_run(run, root))
     _show({"report": str(path)}, as_json, [str(path)])
 
 
@@ -274,26 +277,6 @@ def corpus_show(
 
     found = corpus.load_corpus(root, name)
     _show(found, as_json, console.corpus_lines(found))
-
-
-def run_folder(root: Path, run: str) -> Path:
-    """The folder of a run given by its id or path.
-
-    Raises:
-        InputError: There is no such run.
-    """
-    for folder in (root / "runs" / run, Path(run)):
-        if (folder / "registration.json").is_file():
-            return folder
-    known = sorted(
-        path.parent.name for path in (root / "runs").glob("*/registration.json")
-    )
-    raise InputError(
-        f"run {run!r}",
-        expected="the id of a sealed run",
-        found=", ".join(known) or "no runs",
-        cure="seal one with `evalkit plan --seal`",
-    )
 
 
 def _show(document: Any, as_json: bool, lines: list[str]) -> None:

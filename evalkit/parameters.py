@@ -165,7 +165,7 @@ def find_run(run: str, start: Path) -> Path:
         f"run {run!r}",
         expected="the id or the folder of a sealed run",
         found=f"none; sealed are: {', '.join(known) or 'no runs'}",
-        cure="set the parameter `run` to one of these, or seal a plan first",
+        cure="name one of these, or seal a plan first",
     )
 
 

@@ -73,7 +73,7 @@ def test_plan_run_status_speak_json(own_root):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["run", "nothing"], 2, "id of a sealed run"),
+        (["run", "nothing"], 2, "folder of a sealed run"),
         (["plan", "--corpus", "nothing"], 2, "nothing"),
         (["verify", "nobody"], 2, "nobody"),
         (["grade", "greet", ".", "--step", "2"], 2, "step from 1 to 1"),

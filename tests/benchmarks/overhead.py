@@ -10,6 +10,8 @@ nothing.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
 import resource
@@ -28,6 +30,7 @@ from evalkit import plan as planning
 from evalkit import run as running
 from evalkit import sandbox
 
+PR_SET_CHILD_SUBREAPER = 36
 AGENT = """
 import json, sys, time
 json.loads(sys.stdin.read() or "{}")
@@ -66,6 +69,8 @@ print(json.dumps({"score": won / 3}))
 def main() -> None:
     n_trials = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     n_rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    # Orphans come to us, so that their CPU is counted when they are reaped.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     rows = {"evalkit": [], "bare": []}
     for _ in range(n_rounds):
         rows["evalkit"].append(_evalkit(n_trials))
@@ -86,10 +91,14 @@ def main() -> None:
 
 
 def _measure(work) -> tuple[float, float]:
+    """CPU and wall seconds of some work, all its descendants included."""
     before = [resource.getrusage(who) for who in (0, resource.RUSAGE_CHILDREN)]
     started = time.perf_counter()
     work()
     wall = time.perf_counter() - started
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
     after = [resource.getrusage(who) for who in (0, resource.RUSAGE_CHILDREN)]
     cpu = sum(
         a.ru_utime + a.ru_stime - b.ru_utime - b.ru_stime
@@ -130,8 +139,9 @@ def _bare(n_trials: int) -> tuple[float, float]:
         root = tinyroot.make(base / "root")
         _widen(root)
         box = sandbox.open_box(tinyroot.isolation(), allow_unsandboxed=True)
-        driver = base / "driver.py"
-        driver.write_text(DRIVER)
+        driver = base / "driver"
+        driver.mkdir()
+        (driver / "__main__.py").write_text(DRIVER)
 
         def work() -> None:
             with (base / "journal").open("ab") as journal:
@@ -159,9 +169,9 @@ def _bare_trial(folder: Path, root: Path, box, driver: Path, journal) -> None:
         check=True,
         stdout=subprocess.DEVNULL,
     )
-    subject = list(box.subject_argv(workspace, 9999).argv)
-    words = ["@FD@" if word == "9999" else word for word in subject]
-    words = [str(driver) if word == str(sandbox.DRIVER) else word for word in words]
+    swapped = {"9999": "@FD@", str(sandbox.DRIVER): str(driver)}
+    subject = box.subject_argv(workspace, 9999).argv
+    words = [swapped.get(word, word) for word in subject]
     graded = subprocess.run(
         [sys.executable, "-I", "-B", "-c", GRADER, json.dumps(words)],
         capture_output=True,

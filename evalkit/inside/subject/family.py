@@ -64,14 +64,18 @@ class Family:
                     self._control.recv(32)
                     return int(told)
             except (OSError, ValueError) as error:
-                with contextlib.suppress(ProcessLookupError):
-                    if self._zygote:
-                        os.kill(self._zygote, signal.SIGKILL)
-                        os.waitpid(self._zygote, 0)
-                self._zygote = 0
+                self._bury_zygote()
                 self.renew()
                 raise RefusedError("the zygote died; another was forked") from error
         raise RefusedError("no process could be made")
+
+    def _bury_zygote(self) -> None:
+        """End the zygote, if there is one, and wait until it is gone."""
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            if self._zygote:
+                os.kill(self._zygote, signal.SIGKILL)
+                os.waitpid(self._zygote, 0)
+        self._zygote = 0
 
     def reap(self) -> None:
         """Wait for all that ended: our children, and orphans we inherited."""
@@ -150,9 +154,12 @@ class Family:
                 break
             if attempt > 100:  # they multiply faster than a walk can end them
                 os.kill(-1, signal.SIGKILL)
+                self._bury_zygote()
             for pid in others:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+            # What was killed needs the processor once more before it is gone.
+            time.sleep(0.001 if attempt else 0)
         self.ended.clear()
         self.renew()
 
