@@ -12,6 +12,7 @@ $(STAMP): .ci/requirements.lock pyproject.toml $(wildcard evalkit/data/templates
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q evalkit
 	touch $@
 
 # Prove the graders, plan, seal, run with the scripted agent, report.
