@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import tempfile
 from typing import IO
 
 from evalkit import process
@@ -18,6 +19,7 @@ START_TIMEOUT_S = 30.0
 END_TIMEOUT_S = 5.0
 MARGIN_S = 10.0
 """Given to a question beyond the time it asks for itself."""
+MAX_STDERR_BYTES = 2000
 MAX_QUESTIONS = 100_000
 MAX_ANSWERS_BYTES = 512 * 1024 * 1024
 """Of all rows of one grading."""
@@ -107,22 +109,32 @@ class _Subject:
         os.dup2(theirs.fileno(), DRIVER_FD)
         theirs.close()
         self._wire = Wire(ours)
+        with tempfile.TemporaryFile() as stderr:
+            try:
+                self._start(launch, stderr)
+            except (GoneError, process.CommandError) as error:
+                stderr.seek(0)
+                said = stderr.read(MAX_STDERR_BYTES).decode(errors="replace").strip()
+                raise UnavailableError(
+                    f"{error}; {said or 'it said nothing'}"
+                ) from error
+
+    def _start(self, launch: Launch, stderr: IO[bytes]) -> None:
         try:
             self._running = process.start(
-                launch.argv, env=launch.env, cwd=launch.cwd, pass_fds=[DRIVER_FD]
+                launch.argv,
+                env=launch.env,
+                cwd=launch.cwd,
+                stderr=stderr,
+                pass_fds=[DRIVER_FD],
             )
-        except process.CommandError as error:
-            raise UnavailableError(str(error)) from error
         finally:
             os.close(DRIVER_FD)
         try:
-            ready = self._wire.receive(START_TIMEOUT_S)
-        except GoneError as gone:
+            self._wire.receive(START_TIMEOUT_S)["ready"]
+        except (GoneError, KeyError) as error:
             ended = self.close()
-            raise UnavailableError(f"{gone} (exit {ended.code})") from gone
-        if ready.get("ready") is not True:
-            self.close()
-            raise UnavailableError(f"the driver began with {ready}")
+            raise GoneError(f"not ready: {error} (exit {ended.code})") from error
 
     def ask(self, question: Question) -> Answer:
         """Send a question, wait for its answer."""
