@@ -44,4 +44,4 @@ if __name__ == "__main__":
     if sys.argv[1].isdecimal():
         serve(int(sys.argv[1]))
     else:
-        sys.stdout.buffer.write(replay_jobs(Path(sys.argv[1])))
+        replay_jobs(Path(sys.argv[1]))

@@ -100,30 +100,41 @@ def replay_all(
     """Replay grades in one fresh interpreter under another hash seed.
 
     Returns:
-        For each, whether its checks came out byte-equal; a grade whose grader
-        died never does.
+        For each, whether its checks came out byte-equal. Never so for a grade
+        whose grader died: it is not replayed, lest it take the others with it.
 
     Raises:
         CommandError: The interpreter failed, or a grader does not end.
     """
-    work = [_work(one, root) for one in replays]
+    whole = [one for one in replays if one.grade.died is None]
+    found = iter(_lines([_work(one, root) for one in whole], hash_seed))
+    return tuple(
+        one.grade.died is None and next(found) == scoring.score_line(one.grade.checks)
+        for one in replays
+    )
+
+
+def _lines(work: Sequence[Work], hash_seed: int) -> tuple[str | None, ...]:
+    """The score lines of replays in a fresh interpreter."""
     with files.private_folder() as folder:
         jobs = folder / "jobs.json"
         jobs.write_bytes(msgspec.json.encode(work))
-        said = process.output(
+        process.output(
             [sys.executable, *PYTHON_OPTIONS, "-m", "evalkit.grading", str(jobs)],
             timeout_s=START_TIMEOUT_S + REPLAY_TIMEOUT_S * len(work),
             env={**process.MINIMAL_ENV, "PYTHONHASHSEED": str(hash_seed)},
         )
-    lines = msgspec.json.decode(said, type=tuple[str | None, ...])
-    return tuple(
-        one.grade.died is None and line == scoring.score_line(one.grade.checks)
-        for one, line in zip(replays, lines, strict=True)
-    )
+        lines = answer_beside(jobs).read_bytes()
+    return msgspec.json.decode(lines, type=tuple[str | None, ...])
 
 
-def replay_jobs(jobs: Path) -> bytes:
-    """Replay a file of jobs; a JSON array of score lines.
+def answer_beside(jobs: Path) -> Path:
+    """Where the score lines go; not to stdout, where graders may print."""
+    return jobs.with_suffix(".lines")
+
+
+def replay_jobs(jobs: Path) -> None:
+    """Replay a file of jobs; writes a JSON array of score lines.
 
     Null stands for a job that could not be replayed.
     """
@@ -133,7 +144,7 @@ def replay_jobs(jobs: Path) -> bytes:
             lines.append(scoring.score_line(_replay(work)))
         except Exception:  # noqa: BLE001 - a grader that dies again is no equal grade
             lines.append(None)
-    return msgspec.json.encode(lines)
+    answer_beside(jobs).write_bytes(msgspec.json.encode(lines))
 
 
 def _work(found: Replay, root: Path) -> Work:

@@ -36,7 +36,7 @@ class _Grader:
     @property
     def is_alive(self) -> bool:
         """False where something ended it while it had nothing to do."""
-        return self._running.wait(0) is None
+        return not self._running.stopped and self._running.wait(0) is None
 
     @property
     def was_stopped(self) -> bool:
