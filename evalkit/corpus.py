@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from evalkit import files
 from evalkit.errors import DriftError, InputError
@@ -44,7 +47,7 @@ class _CaseFile(Record, frozen=True):
     skills: tuple[str, ...] = ()
     complaints: dict[str, Complaint] = {}
     steps: dict[str, _StepExtras] = {}
-    grade_timeout_s: float = 120.0
+    grade_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 120.0
     command: tuple[str, ...] | None = None
     measures: str | None = None
     principle: int | None = None
@@ -53,9 +56,9 @@ class _CaseFile(Record, frozen=True):
 
 
 class _CorpusEntry(Record, frozen=True):
-    cases: tuple[str, ...]
-    arms: tuple[str, ...]
-    repeats: int
+    cases: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    arms: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    repeats: Annotated[int, msgspec.Meta(ge=1)]
     digest: str | None = None
 
 
@@ -109,8 +112,15 @@ def case_ids(root: Path, named: Sequence[str], corpus: str | None) -> tuple[str,
         return tuple(named)
     if corpus is not None:
         return tuple(case.id for case in load_corpus(root, corpus).cases)
-    found = (root / "cases").glob("*/case.toml")
-    return tuple(sorted(path.parent.name for path in found))
+    found = sorted(path.parent.name for path in (root / "cases").glob("*/case.toml"))
+    if not found:
+        raise InputError(
+            root / "cases",
+            expected="folders with a case.toml",
+            found="none",
+            cure="name the folder that holds cases/ with --root",
+        )
+    return tuple(found)
 
 
 def step_number(case: Case, n: int) -> Step:
@@ -199,11 +209,6 @@ def case_digests(root: Path, case_id: str) -> Digests:
         grader=files.tree_digest(root / "graders" / case_id),
         reference=files.tree_digest(root / "reference" / case_id),
     )
-
-
-def fixture_folder(root: Path, case: Case) -> Path:
-    """The files an agent starts from."""
-    return root / "cases" / case.id / "fixture"
 
 
 def _load_steps(folder: Path, case: _CaseFile) -> tuple[Step, ...]:

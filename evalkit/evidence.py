@@ -41,6 +41,13 @@ class Seal(Record, frozen=True):
     files: dict[str, str]
 
 
+def attempts_kept(run: Path, key: TrialKey) -> list[int]:
+    """Numbers of the attempts of a trial that have a folder, in order."""
+    folder = run / "trials" / str(key)
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
 class StepEvidence:
     """The folder of one step of an attempt."""
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import shutil
 import stat
 import tarfile
 import tempfile
 import tomllib
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -29,6 +28,7 @@ from evalkit.errors import InputError
 T = TypeVar("T")
 CACHE_FOLDERS = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})
 MAX_WORKSPACE_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 32
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
 
@@ -133,6 +133,7 @@ def watch(folders: list[Path]) -> tuple[tuple[str, int, int, int], ...]:
         sorted(
             (str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns)
             for folder in folders
+            if folder.is_dir()
             for path, _ in _walk(folder)
             for found in (path.lstat(),)
         )
@@ -265,7 +266,9 @@ def sync_tree(folder: Path) -> None:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder of ours with everything in it; none is fine."""
-    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        _empty(folder)
+        folder.rmdir()
 
 
 @contextmanager
@@ -287,7 +290,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     data = read_regular(path)
     try:
         return tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             path, expected="TOML in UTF-8", found=str(error), cure="mend the file"
         ) from error
@@ -362,15 +365,43 @@ def package_data(name: str) -> bytes:
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Every entry below a folder that is no folder, with its mode; caches left out."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            mode = entry.stat(follow_symlinks=False).st_mode
-            if stat.S_ISDIR(mode):
-                if entry.name not in CACHE_FOLDERS:
-                    yield from _walk(Path(entry.path))
-            elif not entry.name.endswith(".pyc"):
-                yield Path(entry.path), mode
+    """Every entry below a folder that is no folder, with its mode; caches left out.
+
+    A folder nested deeper than `MAX_DEPTH` is given itself, and not entered.
+    """
+    stack = [(folder, 0)]
+    while stack:
+        inner, depth = stack.pop()
+        with os.scandir(inner) as entries:
+            for entry in entries:
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if not stat.S_ISDIR(mode):
+                    if not entry.name.endswith(".pyc"):
+                        yield Path(entry.path), mode
+                elif depth == MAX_DEPTH:
+                    yield Path(entry.path), mode
+                elif entry.name not in CACHE_FOLDERS:
+                    stack.append((Path(entry.path), depth + 1))
+
+
+def _empty(folder: Path) -> None:
+    """Remove all in a folder, however deep: what lies deep is moved up first."""
+    n_moved = 0
+    while left := list(os.scandir(folder)):
+        for entry in left:
+            if not entry.is_dir(follow_symlinks=False):
+                Path(entry.path).unlink()
+                continue
+            path = Path(entry.path)
+            path.chmod(0o700)
+            for inner in list(os.scandir(path)):
+                if inner.is_dir(follow_symlinks=False):
+                    Path(inner.path).chmod(0o700)
+                    n_moved += 1
+                    Path(inner.path).rename(folder / f".moved-{os.getpid()}-{n_moved}")
+                else:
+                    Path(inner.path).unlink()
+            path.rmdir()
 
 
 def _kind_name(mode: int) -> str:
@@ -378,6 +409,6 @@ def _kind_name(mode: int) -> str:
         stat.S_IFLNK: "a link",
         stat.S_IFIFO: "a pipe",
         stat.S_IFSOCK: "a socket",
-        stat.S_IFDIR: "a folder",
+        stat.S_IFDIR: "a folder nested too deep",
     }
     return kinds.get(stat.S_IFMT(mode), "a special file")

@@ -93,7 +93,6 @@ class Inputs:
             rng=random.Random(f"{self.plan.seed}:schedule"),
         )
         run_source, analysis_source = registration.source_digests()
-        n_steps = {case.id: len(case.steps) for case in self.corpus.cases}
         return registration.seal(
             Registration(
                 created_at=created_at,
@@ -108,11 +107,17 @@ class Inputs:
                 candidates=self.candidates,
                 schedule=order,
                 imbalance=schedule.imbalance(order),
-                n_planned_calls=sum(n_steps[key.case] for key in order),
+                n_planned_calls=self.n_planned_calls,
                 run_source=run_source,
                 analysis_source=analysis_source,
             )
         )
+
+    @property
+    def n_planned_calls(self) -> int:
+        """Calls of the agent when every trial is tried once."""
+        n_steps = sum(len(case.steps) for case in self.corpus.cases)
+        return n_steps * len(self.arms) * (self.plan.repeats or 0)
 
     def delivery(
         self, arm: Arm, case: Case, step: Step, picked: str | None
@@ -215,7 +220,11 @@ def load_arms(root: Path) -> ArmsFile:
     tables = files.read_toml(where)
     lean = files.convert(tables.pop("lean", None), tuple[str, ...], f"{where} lean")
     found = {
-        name: files.convert({"name": name, **table}, Arm, f"{where} [{name}]")
+        name: files.convert(
+            {"name": name, **table} if isinstance(table, dict) else table,
+            Arm,
+            f"{where} [{name}]",
+        )
         for name, table in tables.items()
     }
     return ArmsFile(found, lean)
@@ -231,6 +240,7 @@ def _chosen_arms(plan: Plan, found: ArmsFile, root: Path) -> dict[str, Arm]:
             found=f"arms {', '.join(plan.arms)}, repeats {plan.repeats}",
             cure="mend --arms or --repeats",
         )
+    files.expect_subset("plan outcome", "outcomes", {plan.outcome}, {"score", "passed"})
     return {name: found.arms[name] for name in plan.arms}
 
 

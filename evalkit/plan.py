@@ -78,15 +78,15 @@ def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
     inputs = Inputs(plan, root)
     for case in inputs.corpus.cases:
         reference.load_proof(root, case)
-    registration = inputs.describe(now())
-    budget = inputs.plan.budget.max_calls
-    if registration.n_planned_calls > budget:
+    budget, n_calls = inputs.plan.budget.max_calls, inputs.n_planned_calls
+    if n_calls > budget:
         raise InputError(
             "plan",
             expected=f"at most {budget} calls (--max-calls)",
-            found=f"{registration.n_planned_calls} planned calls",
+            found=f"{n_calls} planned calls",
             cure="plan fewer cases, arms or repeats, or raise --max-calls",
         )
+    registration = inputs.describe(now())
     return Draft(registration, _outline(inputs, registration))
 
 

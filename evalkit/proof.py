@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from evalkit import corpus, files, grading, reference, scoring
+from evalkit.errors import InputError
 from evalkit.records import (
     Case,
     ExpectedRow,
@@ -91,7 +92,18 @@ def verify(
 def grade_folder(
     root: Path, case: Case, step: Step, workspace: Path, *, box: Box, seed: int
 ) -> Grade:
-    """Grade any folder as if an agent had delivered it."""
+    """Grade any folder as if an agent had delivered it.
+
+    Raises:
+        InputError: It is no folder.
+    """
+    if not workspace.is_dir():
+        raise InputError(
+            workspace,
+            expected="the folder of a delivered workspace",
+            found="none",
+            cure="name an existing folder",
+        )
     with files.private_folder() as private:
         copy = private / "workspace"
         files.snapshot(workspace, copy)

@@ -7,10 +7,12 @@ Unknown is `None`, never zero.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 FORMAT = 1
+Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,14 +223,14 @@ class Candidate(Record, frozen=True):
 class Limits(Record, frozen=True):
     """What one call may take."""
 
-    call_timeout_ms: int = 600_000
+    call_timeout_ms: Positive = 600_000
 
 
 class Budget(Record, frozen=True):
     """What a whole run may take; a run stops at a block boundary."""
 
-    max_calls: int = 400
-    deadline_ms: int = 25_200_000
+    max_calls: Positive = 400
+    deadline_ms: Positive = 25_200_000
 
 
 class Plan(Record, frozen=True):
@@ -248,7 +250,7 @@ class Plan(Record, frozen=True):
     comparators: tuple[str, ...] = ("baseline", "full")
     outcome: str = "score"
     margin: float = 0.1
-    confidence: float = 0.95
+    confidence: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.95
     accounting: str = "opus-list-15-1.5-75"
     seed: int = 1
 

@@ -16,10 +16,10 @@ FILE = "registration.json"
 READING_MODULES = frozenset(
     {
         "analysis",
-        "calibration",
         "cli",
         "conclusions",
-        "explore",
+        "console",
+        "doctor",
         "export",
         "facts",
         "frames",

@@ -17,7 +17,7 @@ from evalkit.errors import (
     InputError,
     StoppedEarlyError,
 )
-from evalkit.evidence import Evidence
+from evalkit.evidence import Evidence, attempts_kept
 from evalkit.inputs import Inputs
 from evalkit.journal import Writer, read_journal
 from evalkit.outcomes import MAX_ATTEMPTS, STOPS_RUN
@@ -152,7 +152,8 @@ class _Walk:
         """Walk all blocks; returns why it stopped."""
         blocks = schedule.blocks_of(self._registration.schedule)
         if not any(self._todo(block) for block in blocks):
-            return "nothing to do"
+            last = self._journal.events[-1].body
+            return "nothing to do" if isinstance(last, RunEnded) else "complete"
         self._journal.append(
             RunStarted(
                 self._registration.digest, self._inputs.box.isolation, self._n_workers
@@ -188,7 +189,7 @@ class _Walk:
 
     def _attempt(self, key: TrialKey) -> None:
         earlier = [s.attempt for s in _attempts(self._journal.events) if s.key == key]
-        attempt = max(earlier, default=0) + 1
+        attempt = max([*earlier, *attempts_kept(self._folder, key)], default=0) + 1
         self._journal.append(AttemptStarted(key, attempt))
         spec = TrialSpec(
             key=key,
@@ -216,9 +217,14 @@ class _Walk:
     def _conclude_whole(self) -> None:
         """Conclude attempts whose evidence is whole but whose line is missing."""
         ended = {(str(r.key), r.attempt) for r in _results(self._journal.events)}
-        for started in _attempts(self._journal.events):
-            evidence = Evidence(self._folder, started.key, started.attempt)
-            if (str(started.key), started.attempt) in ended or not evidence.is_whole:
+        kept = [
+            Evidence(self._folder, key, attempt)
+            for key in self._registration.schedule
+            for attempt in attempts_kept(self._folder, key)
+        ]
+        for evidence in kept:
+            name = (str(evidence.key), evidence.attempt)
+            if name in ended or not evidence.is_whole:
                 continue
             try:
                 self._end(conclude(evidence, self._inputs))

@@ -51,7 +51,8 @@ def load_library(folder: Path, *, name: str, source: str | None = None) -> Libra
         InputError: A skill has no valid front matter, is not UTF-8, or carries a
             name another one has; a file is a link or too large.
     """
-    found = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    inside = sorted(folder.iterdir()) if folder.is_dir() else []
+    found = [path for path in inside if path.is_dir()]
     skills = tuple(_load_skill(path) for path in found)
     if not skills:
         raise InputError(
@@ -87,8 +88,12 @@ def export_library(repository: Path, ref: str, path: str, *, name: str) -> Libra
         InputError: There is no repository here, or it lacks the object.
     """
     treeish = f"{ref}:{path}" if path else ref
-    command = [*GIT, "-C", str(repository), "archive", "--format=tar", treeish]
+    git = [*GIT, "-C", str(repository)]
+    # What a user wrote is resolved first, so that it can never be an option.
+    named = [*git, "rev-parse", "--verify", "--end-of-options", f"{treeish}^{{tree}}"]
     try:
+        tree = process.output(named, timeout_s=30.0, env=GIT_ENV).decode().strip()
+        command = [*git, "archive", "--format=tar", tree]
         archive = process.output(command, timeout_s=60.0, env=GIT_ENV)
     except process.CommandError as error:
         raise InputError(
@@ -184,7 +189,7 @@ def split_front_matter(text: str, where: object) -> tuple[dict[str, object], str
     match = FRONT_MATTER.match(text)
     try:
         front = yaml.safe_load(match[1]) if match else None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         front = str(error).replace("\n", " ")
     if match is None or not isinstance(front, dict):
         raise InputError(

@@ -33,7 +33,6 @@ def run_trial(spec: TrialSpec, inputs: Inputs) -> TrialResult:
     """
     case = inputs.cases[spec.key.case]
     evidence = Evidence(Path(spec.run), spec.key, spec.attempt)
-    files.remove_tree(evidence.folder)
     with files.private_folder() as private:
         workspace = private / "workspace"
         files.write_entries(

@@ -143,7 +143,7 @@ def test_the_subject_finds_only_what_is_listed(in_subject):
     seen = set(in_subject("os.listdir('/')"))
     listed = {"bin", "dev", "driver", "etc", "lib", "lib64", "proc", "tmp", "usr"}
     prefixes = {Path(p).parts[1] for p in (sys.prefix, sys.base_prefix)}
-    assert seen - prefixes == listed | {"workspace"}
+    assert seen == listed | {"workspace"} | prefixes
     assert in_subject(f"os.path.exists({str(REPOSITORY / 'graders')!r})") is False
     assert in_subject(f"os.path.exists({__file__!r})") is False
 

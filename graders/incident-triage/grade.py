@@ -11,25 +11,51 @@ NOTE = "INCIDENT.md"
 WRONG_AND_RIGHT = ((115, 116), (232, 233), (227, 228), (241, 242), (342, 344))
 """What docs/evidence.csv says was charged, and should have been, in cents."""
 REPRESENTATION = re.compile(
-    r"float|binary|ieee|double.precision|fraction|inexact|not exact"
-    r"|cannot be (?:represented|stored|held)|approximate|integer (?:cents|arithmetic)",
+    r"float|binary|ieee|\bdoubles?\b|double.precision|base.?(?:2|two)\b|inexact"
+    r"|not exact|approximat|represent(?:ed|able|ation)|whole cents"
+    r"|integer.(?:cents?|arithmetic|math)|can(?:not|'t)\b[^.;]{1,40}\bexact"
+    r"|\d\.\d*(?:9{6}|0{6})\d*",
     re.IGNORECASE,
 )
+"""The last is a value such as 0.69999999, which shows what is wrong."""
+DENIED = re.compile(
+    r"\b(?:nothing to do with|unrelated to|not (?:caused by|due to|because of)|no)"
+    r"\W+(?:\w+\W+)?$",
+    re.IGNORECASE,
+)
+"""Ends the words before a mention that rules the thing out."""
 RIVALS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"half.?even|banker",
-        r"csv|parsing|whitespace|text discount",
-        r"separator|locale|format",
-        r"quantity|quantities",
+        r"(?<!\.)\bcsv\b|\bparsing\b|whitespace",
+        r"separator|locale|\bformat",
+        r"quantit(?:y|ies)",
         r"overflow",
-        r"race|concurren|thread|cache",
+        r"\brac(?:e|es|y)\b|concurren|\bthread|\bcache",
         r"time.?zone|currency|exchange rate",
         r"epsilon|tolerance",
     )
 )
-MAX_RIVALS = 3
-"""Other explanations that a note may mention, to rule them out."""
+RULED_OUT = re.compile(
+    r"\b(?:not|no|nor|neither|never|none|unaffected|unrelated|untouched|innocent"
+    r"|rul(?:e|es|ed|ing) out)\b|n't",
+    re.IGNORECASE,
+)
+MAX_RIVALS = 2
+"""Other explanations that a note may mention without ruling them out."""
+NEAR = 200
+"""Characters between the two amounts of a pair."""
+AMOUNT = r"(?<![\d.,])(\d+[.,]\d\d|\d+)(?!\d|[.,]\d)"
+STATED = re.compile(
+    rf"(?={AMOUNT}\W{{0,6}}(?:cents?\b)?\W{{0,6}}(?:(?:but|and|it|which) )?"
+    r"(instead of|rather than|should (?:be|have been)|->|→|vs\b|versus)"
+    rf"\W{{0,6}}{AMOUNT})",
+    re.IGNORECASE,
+)
+"""Two amounts that are said to be what was charged and what was due."""
+CHARGED = re.compile(r"\b(?:charged|billed|invoiced|paid)\W+(?:\w+\W+){0,2}$", re.I)
+DUE = re.compile(r"\b(?:should|ought|must|due|correct|expected)\b", re.I)
 
 checks = Checks(
     {
@@ -56,22 +82,31 @@ def by_factor(cents: int, pct: int, epsilon: float = 0.0) -> int:
 
 
 def draw(subject: Subject, pct: int, most: int, fits: Callable[[int], bool]) -> int:
-    """A random amount whose discounted line ends in exactly half a cent."""
+    """A random amount that fits."""
     for _ in range(100_000):
-        cents = subject.random.randrange(5, most, 5)
-        if cents * (100 - pct) % 100 == 50 and fits(cents):
+        cents = subject.random.randrange(1, most)
+        if fits(cents):
             return cents
-    return fail("no fitting amount was drawn", most)
+    return fail("no fitting amount was drawn", (pct, most))
+
+
+def is_half(cents: int, pct: int) -> bool:
+    """True where the discounted line ends in exactly half a cent."""
+    return cents * (100 - pct) % 100 == 50
 
 
 def companions(subject: Subject, pct: int) -> list[int]:
-    """Amounts on half-cent boundaries, each telling one mistake apart."""
-    kinds: tuple[tuple[int, Callable[[int], bool]], ...] = (
-        (100_000, lambda cents: by_factor(cents, pct) != due(cents, pct)),
-        (100_000, lambda cents: due(cents, pct) % 2 == 1),
-        (10**13, lambda cents: by_factor(cents, pct, 1e-6) != due(cents, pct)),
-    )
-    return [draw(subject, pct, most, fits) for most, fits in kinds]
+    """Amounts that each tell one mistake apart; all but the last end in a half."""
+
+    def half(fits: Callable[[int], bool], most: int = 100_000) -> int:
+        return draw(subject, pct, most, lambda c: is_half(c, pct) and fits(c))
+
+    return [
+        half(lambda cents: by_factor(cents, pct) != due(cents, pct)),
+        half(lambda cents: due(cents, pct) % 2 == 1),
+        half(lambda cents: by_factor(cents, pct, 1e-6) != due(cents, pct), 10**13),
+        draw(subject, pct, 100_000, lambda cents: 0 < cents * (100 - pct) % 100 < 50),
+    ]
 
 
 def check_lines(subject: Subject, amounts: list[int], pct: int) -> None:
@@ -121,20 +156,34 @@ def undiscounted(subject: Subject) -> None:
 
 @checks("cause-named")
 def cause_named(subject: Subject) -> None:
-    named = re.findall(r"\bC-?\d+\b", field(subject, "Cause"))
-    expect(set(named) == {"C-2"}, "Cause names C-2 and nothing else", named)
+    more = r"(?:\s*(?:[/,&+]|and\b|or\b)\s*\d+\b(?!\.))*"
+    named = re.findall(rf"(?i)\bC-?\d+\b{more}", field(subject, "Cause"))
+    right = bool(named) and all(name.upper() == "C-2" for name in named)
+    expect(right, "Cause names C-2 and nothing else", named)
 
 
 @checks("mechanism-explained")
 def mechanism_explained(subject: Subject) -> None:
     text = field(subject, "Mechanism")
-    expect(REPRESENTATION.search(text) is not None, "names the representation", text)
-    related = [pair for pair in WRONG_AND_RIGHT if relates(text, pair)]
-    expect(
-        bool(related), "relates a wrong amount of the evidence to the right one", text
-    )
-    rivals = [rival.pattern for rival in RIVALS if rival.search(text)]
+    named = [m for m in REPRESENTATION.finditer(text) if not DENIED.search(before(m))]
+    expect(bool(named), "names the representation", text)
+    related = any(relates(text, pair) for pair in WRONG_AND_RIGHT)
+    expect(related, "relates a wrong amount of the evidence to the right one", text)
+    false = [m.groups() for m in STATED.finditer(text) if contradicts(m)]
+    expect(not false, "states no pair that the evidence contradicts", false)
+    offered = [part for part in re.split(r"(?<=[.;!?])\s", text) if affirms(part)]
+    rivals = [r.pattern for r in RIVALS if any(r.search(part) for part in offered)]
     expect(len(rivals) <= MAX_RIVALS, "explains one mechanism, not all", rivals)
+
+
+def before(found: re.Match[str]) -> str:
+    """What the sentence says up to a match."""
+    return re.split(r"[.;!?]\s", found.string[: found.start()])[-1]
+
+
+def affirms(sentence: str) -> bool:
+    """True where a sentence rules nothing out."""
+    return RULED_OUT.search(sentence) is None
 
 
 def field(subject: Subject, name: str) -> str:
@@ -148,12 +197,40 @@ def field(subject: Subject, name: str) -> str:
 
 
 def relates(text: str, pair: tuple[int, int]) -> bool:
-    """True where words, not just marks, stand between the two amounts."""
-    wrong, right = map(amount, pair)
-    between = r"((?:(?!\d).){1,80}?)"
-    found = re.findall(rf"{wrong}{between}{right}", text)
-    found += re.findall(rf"{right}{between}{wrong}", text)
-    return any(re.search(r"[A-Za-z]{3,}|->|→|=>|≠", words) for words in found)
+    """True where words, an arrow or a table's bar stand between the two amounts."""
+    wrong, right = ([*re.finditer(amount(cents), text)] for cents in pair)
+    for one in wrong:
+        for other in right:
+            first, second = (
+                (one, other) if one.start() < other.start() else (other, one)
+            )
+            between = text[first.end() : second.start()]
+            if len(between) <= NEAR and re.search(
+                r"[A-Za-z]{2,}|->|→|=>|≠|\|", between
+            ):
+                return True
+    return False
+
+
+def contradicts(stated: re.Match[str]) -> bool:
+    """True where a stated pair is close to one of the evidence, yet not it."""
+    first, how, second = stated[1], stated[2].lower(), stated[3]
+    pair = (in_cents(first), in_cents(second))
+    known = [cents for both in WRONG_AND_RIGHT for cents in both]
+    if not 0 < abs(pair[0] - pair[1]) <= 5 or not any(c in known for c in pair):
+        return False
+    if pair[::-1] not in WRONG_AND_RIGHT:
+        return pair not in WRONG_AND_RIGHT
+    if how.startswith("should"):
+        return True
+    said = before(stated)
+    free = how not in ("instead of", "rather than")
+    return not free and bool(CHARGED.search(said)) and not DUE.search(said)
+
+
+def in_cents(text: str) -> int:
+    """An amount in cents, from cents or from units as in `1.15`."""
+    return int(re.sub(r"[.,]", "", text))
 
 
 def amount(cents: int) -> str:
