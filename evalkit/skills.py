@@ -87,10 +87,10 @@ def export_library(repository: Path, ref: str, path: str, *, name: str) -> Libra
     Raises:
         InputError: There is no repository here, or it lacks the object.
     """
-    treeish = f"{ref}:{path}" if path else ref
+    treeish = f"{ref}:{path}" if path else f"{ref}^{{tree}}"
     git = [*GIT, "-C", str(repository)]
     # What a user wrote is resolved first, so that it can never be an option.
-    named = [*git, "rev-parse", "--verify", "--end-of-options", f"{treeish}^{{tree}}"]
+    named = [*git, "rev-parse", "--verify", "--end-of-options", treeish]
     try:
         tree = process.output(named, timeout_s=30.0, env=GIT_ENV).decode().strip()
         command = [*git, "archive", "--format=tar", tree]
