@@ -517,7 +517,7 @@ class Checks:
             subject.ask({"op": "begin", "check": name}, None)
             self.functions[name](subject)
         except Failed as failed:
-            reason = str(failed)
+            reason = str(failed) or "failed, and did not say why"
         except Exception as error:  # noqa: BLE001 - any fault fails this check alone
             reason = f"{type(error).__name__}: {shorten(str(error))}"
         return CheckResult(name, self.weights[name], not reason, reason)

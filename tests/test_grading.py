@@ -180,7 +180,7 @@ def test_graders_run_under_one_hash_seed_whatever_the_thread(lab):
 def test_nothing_is_written_beside_a_grader_and_no_bytecode_there_is_run(lab):
     import py_compile
 
-    text = ONE + "repr('')"
+    text = ONE + "repr('x')"
     lab.grader(text.replace("repr", "fail"))
     source = lab.root / "graders/x/grade.py"
     os.utime(source, (1, 1))
@@ -241,6 +241,11 @@ def test_an_error_in_one_check_fails_that_check_alone(lab):
     grade = lab.grade()
     assert _passed(grade) == {"adds": False, "names": True}
     assert grade.checks[0].reason.startswith("IndexError")
+
+
+def test_a_check_that_fails_without_a_word_fails(lab):
+    lab.grader(ONE + "fail('')")
+    assert _passed(lab.grade()) == {"c": False}
 
 
 def test_what_a_grader_prints_is_no_verdict(lab):

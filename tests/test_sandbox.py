@@ -33,7 +33,8 @@ def status(name):
 def _told(launch, code, **options):
     """What code prints as JSON where the launch would have started its program."""
     argv = (*launch, "-c", f"{FACTS}\nprint(json.dumps({code}))")
-    return json.loads(process.output(argv, env={}, timeout_s=60, **options))
+    chosen = {"env": {}, "timeout_s": 60, **options}
+    return json.loads(process.output(argv, **chosen))
 
 
 @pytest.fixture
@@ -190,7 +191,9 @@ def test_the_launcher_environment_is_nowhere_to_be_found(in_subject, monkeypatch
     monkeypatch.setenv("CANARY", "sings")
     assert "CANARY" not in in_subject("open('/proc/1/environ').read()")
     names = {"PATH", "HOME", "TMPDIR", "LANG", "PYTHONHASHSEED", "PWD"}
-    assert set(in_subject("sorted(os.environ)")) - {"LC_CTYPE"} == names
+    for given in ({}, {"CANARY": "sings"}):
+        seen = in_subject("sorted(os.environ)", env=given)
+        assert set(seen) - {"LC_CTYPE"} == names
 
 
 @boxed
