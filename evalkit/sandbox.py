@@ -86,11 +86,15 @@ class Place(Record, frozen=True):
 
 
 class Launch(Record, frozen=True):
-    """How to start a process: pass all of it to `process.start` or `run`."""
+    """How to start a process: pass argv, env and cwd to `process.start` or `run`.
+
+    `contained` says that the kernel ends with it all that it started.
+    """
 
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: Path | None
+    contained: bool = False
 
 
 class Box(Record, frozen=True):
@@ -207,7 +211,7 @@ def _boxed(
         *("--chdir", cwd),
         *argv,
     )
-    return Launch((_bwrap(), *words[1:]), {}, None)
+    return Launch((_bwrap(), *words[1:]), {}, None, contained=True)
 
 
 def _bwrap() -> str:
