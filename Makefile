@@ -26,7 +26,7 @@ lint: setup
 	$(BIN)/python -m pytest tests/test_house.py
 
 lab: setup
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
 bench: setup
 	$(BIN)/python tests/benchmarks/overhead.py

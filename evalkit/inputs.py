@@ -23,6 +23,7 @@ from evalkit import (
     sandbox,
     schedule,
     skills,
+    usage,
 )
 from evalkit.errors import InputError
 from evalkit.records import (
@@ -241,7 +242,21 @@ def _chosen_arms(plan: Plan, found: ArmsFile, root: Path) -> dict[str, Arm]:
             cure="mend --arms or --repeats",
         )
     files.expect_subset("plan outcome", "outcomes", {plan.outcome}, {"score", "passed"})
-    return {name: found.arms[name] for name in plan.arms}
+    rates = usage.parse_rates(files.package_data("prices.toml"))
+    accountings = {usage.LIST, *rates.conventions}
+    files.expect_subset("plan accounting", "rates", {plan.accounting}, accountings)
+    chosen = {name: found.arms[name] for name in plan.arms}
+    routed = [arm for arm in chosen.values() if arm.prompt is Wording.ROUTED]
+    if len({arm.library for arm in routed}) > 1 or any(
+        not arm.library for arm in routed
+    ):
+        raise InputError(
+            where,
+            expected="one library for all routed arms, since candidates are ranked once",
+            found=", ".join(f"{arm.name}: {arm.library or 'none'}" for arm in routed),
+            cure="give them the same library, or choose one with --arms",
+        )
+    return chosen
 
 
 def _open_library(arm: Arm, plan: Plan, root: Path) -> Library | None:

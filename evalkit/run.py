@@ -217,6 +217,7 @@ class _Walk:
     def _conclude_whole(self) -> None:
         """Conclude attempts whose evidence is whole but whose line is missing."""
         ended = {(str(r.key), r.attempt) for r in _results(self._journal.events)}
+        begun = {(str(s.key), s.attempt) for s in _attempts(self._journal.events)}
         kept = [
             Evidence(self._folder, key, attempt)
             for key in self._registration.schedule
@@ -226,16 +227,24 @@ class _Walk:
             name = (str(evidence.key), evidence.attempt)
             if name in ended or not evidence.is_whole:
                 continue
+            if name not in begun:
+                told = f"whole evidence of {evidence.key}, attempt {evidence.attempt}"
+                self._note(Deviation("journal", "a line for every attempt", told))
             try:
                 self._end(conclude(evidence, self._inputs))
             except InputError as error:
-                self._journal.append(Deviation("evidence", "whole", str(error)))
+                self._note(Deviation("evidence", "whole", str(error)))
 
     def _note_deviations(self) -> None:
         found = self._inputs.describe(self._registration.created_at)
         registered, now = self._registration.analysis_source, found.analysis_source
         if registered != now:
-            self._journal.append(Deviation("analysis source", registered, now))
+            self._note(Deviation("analysis source", registered, now))
+
+    def _note(self, deviation: Deviation) -> None:
+        """Journal a deviation, unless an earlier start of this run did."""
+        if all(event.body != deviation for event in self._journal.events):
+            self._journal.append(deviation)
 
     def _check_drift(self) -> None:
         """Hold everything against the registration where a file was touched."""
@@ -300,15 +309,10 @@ def _n_calls(events: Iterable[Event], registration: Registration) -> int:
     listed = list(events)
     n_steps = {case.id: len(case.steps) for case in registration.cases}
     results = {(str(r.key), r.attempt): r for r in _results(listed)}
-    total = 0
-    for started in _attempts(listed):
-        result = results.get((str(started.key), started.attempt))
-        total += (
-            n_steps[started.key.case]
-            if result is None
-            else sum(len(step.calls) for step in result.steps)
-        )
-    return total
+    lost = [s for s in _attempts(listed) if (str(s.key), s.attempt) not in results]
+    return sum(n_steps[started.key.case] for started in lost) + sum(
+        len(step.calls) for result in results.values() for step in result.steps
+    )
 
 
 def _status(

@@ -76,13 +76,15 @@ def test_plan_run_status_speak_json(own_root):
         (["run", "nothing"], 2, "folder of a sealed run"),
         (["plan", "--corpus", "nothing"], 2, "nothing"),
         (["verify", "nobody"], 2, "nobody"),
+        (["verify", "--root", "/nonexistent"], 2, "--root"),
+        (["grade", "greet", "/nonexistent"], 2, "existing folder"),
         (["grade", "greet", ".", "--step", "2"], 2, "step from 1 to 1"),
         (["plan", "--corpus", "tiny", "--isolation", "none"], 2, "allow-unsandboxed"),
         (["plan", "--corpus", "tiny", "--arms", "x"], 2, "arms named x"),
     ],
 )
 def test_bad_input_ends_with_2_and_one_clear_line(own_root, words, code, said):
-    done = _evalkit(*words, root=own_root)
+    done = _evalkit(*words, root=None if "--root" in words else own_root)
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr

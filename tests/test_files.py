@@ -77,3 +77,30 @@ def test_a_file_written_once_is_not_written_twice(tmp_path):
     with pytest.raises(InputError, match="no such file yet"):
         files.write_once(tmp_path / "x", b"2")
     assert (tmp_path / "x").read_bytes() == b"1"
+
+
+def test_folders_nested_beyond_reason_are_left_out_and_still_removed(tmp_path):
+    deep = tmp_path / "w"
+    deep.mkdir()
+    handle = os.open(deep, os.O_RDONLY)
+    for _ in range(1_500):
+        os.mkdir("d" * 20, dir_fd=handle)
+        inner = os.open("d" * 20, os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(handle)
+    (deep / "kept.txt").write_text("x")
+    left_out = files.snapshot(deep, tmp_path / "copy")
+    assert [line.rsplit(": ", 1)[1] for line in left_out] == [
+        "a folder nested too deep"
+    ]
+    assert (tmp_path / "copy" / "kept.txt").exists()
+    files.remove_tree(deep)
+    assert not deep.exists()
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 5000, "x = " + "9" * 5000, "="])
+def test_toml_that_cannot_be_read_is_refused_with_its_file(tmp_path, text):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(InputError, match=r"x\.toml"):
+        files.read_toml(tmp_path / "x.toml")

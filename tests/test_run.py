@@ -24,7 +24,13 @@ from evalkit.errors import (
 )
 from evalkit.inputs import Inputs
 from evalkit.journal import Writer, read_journal
-from evalkit.records import AttemptEnded, AttemptStarted, RunEnded, TrialKey
+from evalkit.records import (
+    AttemptEnded,
+    AttemptStarted,
+    Deviation,
+    RunEnded,
+    TrialKey,
+)
 from evalkit.registration import load_registration
 from evalkit.schedule import blocks_of
 
@@ -127,6 +133,8 @@ def test_a_plan_without_a_proof_is_refused(root):
         ({"repeats": 0}, "at least one repeat"),
         ({"agent": "nobody"}, "nobody"),
         ({"library": "nowhere-at-all"}, "nowhere-at-all"),
+        ({"outcome": "banana"}, "banana"),
+        ({"accounting": "nope"}, "nope"),
     ],
 )
 def test_a_plan_that_names_what_is_not_there_is_refused(own_root, changes, said):
@@ -383,3 +391,46 @@ def test_blocks_stay_whole_when_a_run_stops_early(own_root):
     done = {str(result.key) for result in _results(run)}
     for block in blocks_of(load_registration(run).schedule):
         assert len({str(key) for key in block} & done) in {0, 3}
+
+
+def test_a_lost_journal_loses_no_finished_trial(finished, tmp_path):
+    import shutil
+
+    root, run = finished
+    copy = Path(shutil.copytree(root, tmp_path / "root"))
+    folder = copy / "runs" / run.name
+    (folder / "journal.jsonl").unlink()
+    found = running.run_plan(folder, copy)
+    assert (found.n_done, found.n_attempts, found.n_calls) == (N_PLANNED, 0, N_PLANNED)
+    _assert_each_trial_once(folder)
+    bodies = [e.body for e in read_journal(folder / "journal.jsonl").events]
+    assert sum(isinstance(body, Deviation) for body in bodies) == N_PLANNED
+
+
+def test_a_run_without_its_last_line_is_called_complete_again(finished, tmp_path):
+    import shutil
+
+    root, run = finished
+    copy = Path(shutil.copytree(root, tmp_path / "root"))
+    journal = copy / "runs" / run.name / "journal.jsonl"
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    assert running.run_plan(journal.parent, copy).state == "complete"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[limits]\ncall_timeout_ms = 0", "call_timeout_ms"),
+        ("[budget]\ndeadline_ms = -1", "deadline_ms"),
+        ("confidence = 7", "confidence"),
+    ],
+)
+def test_a_plan_file_with_a_senseless_number_is_refused(own_root, text, said):
+    (own_root / "plan.toml").write_text(f'corpus = "tiny"\n{text}\n')
+    with pytest.raises(InputError, match=said):
+        planning.load_plan(own_root / "plan.toml")
+
+
+def test_a_design_far_over_budget_is_refused_at_once(own_root):
+    with pytest.raises(InputError, match="planned calls"):
+        _seal(own_root, repeats=10**9)

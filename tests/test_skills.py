@@ -143,6 +143,11 @@ def test_a_library_can_be_a_commit_of_another_repository(tmp_path, root):
     assert [skill.name for skill in library.skills] == ["greeting", "guide"]
     with pytest.raises(InputError, match="nowhere"):
         skills.open_library(root, f"{folder}@nowhere", name="mine")
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    with pytest.raises(InputError, match="git object"):
+        skills.open_library(root, f"{folder}@--output={victim}", name="mine")
+    assert victim.read_text() == "kept"
 
 
 def test_routing_admits_a_phrase_and_abstains_without_one(root):

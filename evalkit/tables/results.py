@@ -17,6 +17,9 @@ def answer(analysis: Analysis) -> Page:
     stamp = f'<p class="evalkit-stamp"><strong>{escape(SIMULATED)}</strong></p>'
     head = (Markup(stamp, SIMULATED),) if analysis.simulated else ()
     found = (_headline(analysis), analysis.status_sentence)
+    ended = analysis.integrity.ended
+    if ended != "complete":
+        found = (f"THE RUN IS UNFINISHED ({ended or 'it did not end'}).", *found)
     said = (
         " ".join(reversed(found) if analysis.simulated else found),
         f"{analysis.sentence} Run {analysis.run}: status {analysis.status}.",
