@@ -258,13 +258,14 @@ def ends(pid):
     return not lives(pid)
 
 
-def children_of_init():
-    """Pids seen, by their parent."""
-    found = {}
+def siblings():
+    """Pids of the other children of the driver, which adopted this one."""
+    found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with open(f"/proc/{pid}/stat") as stat:
-            found[pid] = stat.read().rpartition(")")[2].split()[1]
-    return found
+            if int(stat.read().rpartition(")")[2].split()[1]) == os.getppid():
+                found.append(int(pid))
+    return sorted(set(found) - {os.getpid()})
 
 
 def kill(pid):

@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import struct
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from conftest import REPOSITORY
 
 from evalkit import process, sandbox
 from evalkit.errors import InputError
-from evalkit.sandbox import Mount
+from evalkit.sandbox import Mount, identity, limits, probe, seccomp, view
 
 boxed = pytest.mark.needs_sandbox
 FACTS = """
@@ -24,6 +25,8 @@ def tried(act):
     return "done"
 def write(path):
     return tried(lambda: open(path + "/new", "w").close())
+def denied(pid):
+    return tried(lambda: open(f"/proc/{pid}/environ").read()) == "EACCES"
 def status(name):
     lines = open("/proc/self/status").read().splitlines()
     return next(line.split()[1] for line in lines if line.startswith(name + ":"))
@@ -37,9 +40,23 @@ def _told(launch, code, **options):
     return json.loads(process.output(argv, **chosen))
 
 
+CALLERS = ["user", "root"] if os.geteuid() == 0 else ["user"]
+
+
+@pytest.fixture(params=CALLERS)
+def box(request, monkeypatch):
+    """A sandbox as an ordinary user's, and as root's."""
+    if request.param == "user":
+        monkeypatch.setattr(identity, "is_whole_root", lambda: False)
+    probe._probe.cache_clear()
+    yield sandbox.open_box("bwrap", allow_unsandboxed=False)
+    probe._probe.cache_clear()
+
+
 @pytest.fixture
-def box():
-    return sandbox.open_box("bwrap", allow_unsandboxed=False)
+def drops(request):
+    """True where root gives itself up."""
+    return request.node.callspec.params["box"] == "root"
 
 
 @pytest.fixture
@@ -96,7 +113,8 @@ def test_level_none_says_so_and_shows_places_as_they_are(tmp_path):
 
 
 @boxed
-def test_the_detail_of_a_box_is_the_same_at_every_probe(box):
+def test_the_detail_of_a_box_is_the_same_at_every_probe():
+    box = sandbox.open_box("bwrap", allow_unsandboxed=False)
     code = (
         "from evalkit import sandbox;"
         "print(sandbox.open_box('bwrap', allow_unsandboxed=False).isolation.detail)"
@@ -135,8 +153,9 @@ def test_a_sandbox_that_cannot_start_is_an_error_with_a_cure(outer, cure):
 
 
 @boxed
-def test_the_subject_is_process_1_and_sees_no_other(in_subject):
-    assert in_subject("[p for p in os.listdir('/proc') if p.isdigit()]") == ["1"]
+def test_the_subject_sees_no_process_but_the_sandboxs_own(in_subject, drops):
+    seen = in_subject("[p for p in os.listdir('/proc') if p.isdigit()]")
+    assert seen == (["1", "2"] if drops else ["1"])
 
 
 @boxed
@@ -189,7 +208,11 @@ def test_the_subject_has_no_capabilities_and_gains_none(in_subject):
 @boxed
 def test_the_launcher_environment_is_nowhere_to_be_found(in_subject, monkeypatch):
     monkeypatch.setenv("CANARY", "sings")
-    assert "CANARY" not in in_subject("open('/proc/1/environ').read()")
+    own = (
+        "''.join(open(f'/proc/{p}/environ').read() for p in range(1, os.getpid() + 1) "
+    )
+    own += "if os.access(f'/proc/{p}/environ', os.R_OK) and not denied(p))"
+    assert "CANARY" not in in_subject(own)
     names = {"PATH", "HOME", "TMPDIR", "LANG", "PYTHONHASHSEED", "PWD"}
     for given in ({}, {"CANARY": "sings"}):
         seen = in_subject("sorted(os.environ)", env=given)
@@ -241,6 +264,156 @@ def test_nothing_of_a_subject_outlives_it(box, workspace):
     assert select.select([read_end], [], [], 60)[0]
     assert os.read(read_end, 10) == b""
     os.close(read_end)
+
+
+# --- what no process in it may do -------------------------------------------
+
+CALLS = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *words):
+    ctypes.set_errno(0)
+    told = libc.syscall(number, *map(ctypes.c_ulong, words))
+    if told == 0 and number == CLONE:
+        os._exit(0)
+    if told >= 0:
+        return "done"
+    return errno.errorcode[ctypes.get_errno()]
+"""
+NEW_USER = 0x1000_0000
+ATTEMPTS = {
+    "ptrace": ("call({ptrace}, 0, 0, 0, 0)", "EPERM"),
+    "process_vm_readv": (
+        "call({process_vm_readv}, os.getpid(), 0, 0, 0, 0, 0)",
+        "EPERM",
+    ),
+    "kcmp": ("call({kcmp}, os.getpid(), os.getpid(), 0, 0, 0)", "EPERM"),
+    "clone into a new user": (f"call({{clone}}, {NEW_USER}, 0, 0, 0, 0)", "EPERM"),
+    "new user": (f"call({{unshare}}, {NEW_USER})", "EPERM"),
+    "clone3": ("call({clone3}, 0, 0)", "ENOSYS"),
+    "io_uring": ("call({io_uring_setup}, 0, 0)", "ENOSYS"),
+    "keyring": ("call({keyctl}, 0, 2**32 - 3, 1)", "EPERM"),
+    "page faults": ("call({userfaultfd}, 1)", "EPERM"),
+    "the host of a virtual machine": ("call({socket}, 40, 1, 0)", "EAFNOSUPPORT"),
+    "the kernel's ciphers": ("call({socket}, 38, 5, 0)", "EAFNOSUPPORT"),
+    "raw packets by netlink": ("call({socket}, 16, 3, 0)", "done"),
+    "typing into the terminal": ("call({ioctl}, 0, 0x5412, 0)", "EPERM"),
+    "x32": ("call(0x40000000 + 39)", "ENOSYS"),
+}
+
+
+def _attempts():
+    column, _ = seccomp.MACHINES[os.uname().machine]
+    tables = seccomp.DENIED | seccomp.ABSENT
+    numbers = {name: pair[column] for name, pair in tables.items()}
+    numbers |= {"clone": seccomp.CLONE[column], "socket": seccomp.SOCKET[column]}
+    numbers["ioctl"] = seccomp.IOCTL[column]
+    listed = ", ".join(text.format(**numbers) for text, _ in ATTEMPTS.values())
+    code = CALLS.replace("CLONE", str(numbers["clone"]))
+    return f"(exec({code!r}, globals()), [{listed}])[1]"
+
+
+@boxed
+def test_calls_that_reach_past_the_sandbox_are_denied(in_subject):
+    answers = dict(zip(ATTEMPTS, in_subject(_attempts()), strict=True))
+    assert answers == {name: wanted for name, (_, wanted) in ATTEMPTS.items()}
+
+
+@boxed
+def test_without_the_filter_each_of_these_calls_would_be_answered_otherwise(
+    box, workspace, tmp_path, monkeypatch
+):
+    allow = tmp_path / "allow"
+    allow.write_bytes(struct.pack("<HBBI", 6, 0, 0, 0x7FFF_0000))
+    monkeypatch.setattr(view, "filter_file", lambda: allow)
+    python = box.subject_argv(workspace, 9).argv[:-2]
+    answers = dict(zip(ATTEMPTS, _told(python, _attempts()), strict=True))
+    same = {name for name, (_, wanted) in ATTEMPTS.items() if answers[name] == wanted}
+    everywhere = {"raw packets by netlink", "typing into the terminal"}
+    assert same <= everywhere | {"x32", "the kernel's ciphers"}  # kernels may lack them
+
+
+@pytest.mark.parametrize("machine", seccomp.MACHINES)
+def test_every_jump_of_the_filter_lands_on_an_instruction(machine):
+    code = list(struct.iter_unpack("<HBBI", seccomp.program(machine)))
+    for n, (kind, then, otherwise, _) in enumerate(code):
+        if kind & 7 == 5:
+            assert max(then, otherwise) + n + 1 < len(code)
+    assert code[-1] == (6, 0, 0, 0x7FFF_0000)
+
+
+@boxed
+def test_nobody_in_it_has_a_right_or_may_get_one(in_subject):
+    rights = [
+        in_subject(f"status('{name}')") for name in ("CapEff", "CapPrm", "CapAmb")
+    ]
+    assert rights == ["0" * 16] * 3
+    assert in_subject("status('NoNewPrivs')") == "1"
+
+
+@boxed
+def test_root_gives_itself_up_to_a_user_that_nobody_else_is(in_subject, drops):
+    own = in_subject("[os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]")
+    if drops:
+        assert own[0] >= 65_000
+        assert own == [own[0], own[0], own[0], []]
+        assert len({identity.next_identity().uid for _ in range(9)} - {own[0]}) == 9
+    else:
+        assert own[:3] == [os.getuid(), os.geteuid(), os.getgid()]
+
+
+@boxed
+def test_each_process_is_bound_by_the_limits_of_its_phase(in_subject, in_agent):
+    for ask, wanted in ((in_subject, limits.SUBJECT), (in_agent, limits.AGENT)):
+        names = [f"RLIMIT_{name.upper()}" for name in wanted]
+        code = f"[__import__('resource').getrlimit(getattr(__import__('resource'), n)) for n in {names}]"
+        assert ask(code) == [[value, value] for value in wanted.values()]
+
+
+@boxed
+def test_a_home_that_only_root_may_enter_can_still_hold_what_is_bound(
+    box, tmp_path, place
+):
+    closed = tmp_path / "closed"
+    tool = closed / "inner" / "tool"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("here")
+    closed.chmod(0o700)
+    binds = [Mount(tool.parent, str(tool.parent))]
+    launch = box.agent_argv([sys.executable, "-I", "-S"], {}, place, binds)
+    assert _told(launch.argv, f"open({str(tool)!r}).read()") == "here"
+
+
+@boxed
+def test_the_limit_on_processes_counts_this_sandbox_alone(workspace):
+    box = sandbox.open_box("bwrap", allow_unsandboxed=False)
+    code = (
+        "import os, resource, time\n"
+        "resource.setrlimit(resource.RLIMIT_NPROC, (40, 40))\n"
+        "n = 0\n"
+        "try:\n"
+        "    while n < 200:\n"
+        "        if not os.fork(): time.sleep(60)\n"
+        "        n += 1\n"
+        "except BlockingIOError: pass\n"
+        "os.write({fd}, str(n).encode()); time.sleep(60)"
+    )
+    counted = []
+    running = []
+    for _ in range(2):
+        read_end, write_end = os.pipe()
+        argv = (
+            *box.subject_argv(workspace, 9).argv[:-2],
+            "-c",
+            code.format(fd=write_end),
+        )
+        running.append(process.start(argv, env={}, pass_fds=[write_end]))
+        os.close(write_end)
+        counted.append(int(os.read(read_end, 10)))
+        os.close(read_end)
+    for one in running:
+        one.end()
+    assert all(30 <= n <= 40 for n in counted), counted
 
 
 # --- the agent --------------------------------------------------------------

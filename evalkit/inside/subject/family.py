@@ -24,8 +24,8 @@ class Family:
     whatever reason, the rest of its group is ended with it.
 
     Args:
-        alone: The driver is pid 1 of a pid namespace made for it, so that every
-            other process in sight may be ended.
+        alone: The driver is in a pid namespace made for it, so that every other
+            process in sight may be ended.
     """
 
     def __init__(self, *, alone: bool) -> None:
@@ -148,7 +148,7 @@ class Family:
             others = {
                 int(entry)
                 for entry in os.listdir("/proc")  # noqa: PTH208 - names only, in a loop
-                if entry.isdigit() and int(entry) not in {1, self._zygote}
+                if entry.isdigit() and int(entry) not in {1, os.getpid(), self._zygote}
             }
             if not others:
                 break

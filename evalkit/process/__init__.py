@@ -23,7 +23,24 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from evalkit.errors import InfrastructureError, StoppedEarlyError
+from evalkit.process.caps import Caps, can_watch, first_excess
 from evalkit.records import Record
+
+__all__ = [
+    "MINIMAL_ENV",
+    "Caps",
+    "CommandError",
+    "Exit",
+    "Finished",
+    "Running",
+    "can_watch",
+    "die_with_parent",
+    "end_all",
+    "find_program",
+    "output",
+    "run",
+    "start",
+]
 
 PR_SET_PDEATHSIG = 1
 CHUNK_BYTES = 65_536
@@ -43,7 +60,8 @@ class Finished(Record, frozen=True):
 
     `exit_code` is negative for a signal and None where a time-out ended it;
     `cpu_s` (user and system, with awaited children) is None where a signal cut
-    the account short. `truncated` says that output over the cap was dropped.
+    the account short. `truncated` says that output over the cap was dropped;
+    `excess` says which cap it was killed for.
     """
 
     exit_code: int | None
@@ -51,6 +69,7 @@ class Finished(Record, frozen=True):
     cpu_s: float | None
     timed_out: bool
     truncated: bool
+    excess: str | None = None
 
 
 class Exit(NamedTuple):
@@ -63,15 +82,19 @@ class Exit(NamedTuple):
 class Running:
     """A started process, the leader of its own session and group."""
 
-    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes], caps: Caps | None) -> None:
         self._popen = popen
         self._lock = threading.Lock()
         self._exit: Exit | None = None
         self.pid = popen.pid
         self.pidfd = os.pidfd_open(popen.pid)
+        self._ended = threading.Event()
         self.stopped = False
+        self.excess: str | None = None
         with _live_lock:
             _live.add(self)
+        if caps:
+            threading.Thread(target=self._watch, args=(caps,), daemon=True).start()
 
     def signal(self, number: int) -> None:
         """Send a signal to the whole group; nothing happens once it was reaped."""
@@ -94,6 +117,11 @@ class Running:
         self.signal(signal.SIGKILL)
         return self._reap()
 
+    def _watch(self, caps: Caps) -> None:
+        self.excess = first_excess(self.pid, caps, self._ended)
+        if self.excess:
+            self.signal(signal.SIGKILL)
+
     def _reap(self) -> Exit:
         with self._lock:
             if self._exit is None:
@@ -105,6 +133,7 @@ class Running:
                 cpu_s = used.ru_utime + used.ru_stime if code >= 0 else None
                 self._popen.returncode = code
                 self._exit = Exit(code, cpu_s)
+                self._ended.set()
                 os.close(self.pidfd)
                 with _live_lock:
                     _live.discard(self)
@@ -120,6 +149,7 @@ def start(
     stdout: IO[bytes] | int | None = None,
     stderr: IO[bytes] | int | None = None,
     pass_fds: Sequence[int] = (),
+    caps: Caps | None = None,
 ) -> Running:
     """Start a process.
 
@@ -131,6 +161,7 @@ def start(
         stdout: File or descriptor it writes to.
         stderr: File or descriptor it writes to.
         pass_fds: Descriptors it inherits, by the same numbers.
+        caps: What it and all it starts may take; over them it is killed.
 
     Raises:
         CommandError: It cannot be started.
@@ -151,7 +182,7 @@ def start(
             f"{argv[0]}: expected a program that starts, found: {error}; "
             "install it, or mend the path"
         ) from error
-    return Running(popen)
+    return Running(popen, caps)
 
 
 def run(
@@ -165,6 +196,7 @@ def run(
     timeout_s: float,
     grace_s: float,
     max_output_bytes: int,
+    caps: Caps | None = None,
 ) -> Finished:
     """Run a process to its end.
 
@@ -178,6 +210,7 @@ def run(
         timeout_s: After this the group gets SIGTERM,
         grace_s: and after this SIGKILL.
         max_output_bytes: Kept of each stream; what comes after is dropped.
+        caps: What it and all it starts may take; over them it is killed.
 
     Raises:
         CommandError: It cannot be started.
@@ -185,7 +218,9 @@ def run(
     """
     with _Pump(stdout, max_output_bytes) as out, _Pump(stderr, max_output_bytes) as err:
         started = time.monotonic()
-        running = _start_pumped(argv, env=env, cwd=cwd, stdin=stdin, out=out, err=err)
+        running = _start_pumped(
+            argv, env=env, cwd=cwd, stdin=stdin, out=out, err=err, caps=caps
+        )
         try:
             timed_out = _follow(running, (out, err), timeout_s, grace_s)
             wall_s = time.monotonic() - started
@@ -194,9 +229,8 @@ def run(
     if running.stopped:
         raise StoppedEarlyError(f"{argv[0]}: ended on request")
     truncated = out.truncated or err.truncated
-    if timed_out:
-        return Finished(None, wall_s, None, timed_out, truncated)
-    return Finished(found.code, wall_s, found.cpu_s, timed_out, truncated)
+    code, cpu_s = (None, None) if timed_out else found
+    return Finished(code, wall_s, cpu_s, timed_out, truncated, running.excess)
 
 
 def output(
@@ -304,6 +338,7 @@ def _start_pumped(
     stdin: bytes | None,
     out: _Pump,
     err: _Pump,
+    caps: Caps | None,
 ) -> Running:
     with tempfile.TemporaryFile() as given:
         given.write(stdin or b"")
@@ -315,6 +350,7 @@ def _start_pumped(
             stdin=None if stdin is None else given,
             stdout=out.write_end,
             stderr=err.write_end,
+            caps=caps,
         )
     out.close_write_end()
     err.close_write_end()

@@ -1,0 +1,179 @@
+"""The argv of what runs at a level of isolation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from evalkit import process
+from evalkit.process import Caps
+from evalkit.records import Isolation, Network, Record
+from evalkit.sandbox import limits, view
+from evalkit.sandbox.identity import Identity, next_identity
+from evalkit.sandbox.view import Mount
+
+NONE = "none"
+SECCOMP_FD = "9"
+OPEN_FILTER = ("/bin/sh", "-c", f'exec "$@" {SECCOMP_FD}<"$0"')
+"""Starts the words after a file's name with that file open."""
+PYTHON_OPTIONS = ("-P", "-s", "-B")
+"""For programs of ours. Not -I: it would ignore PYTHONHASHSEED."""
+
+
+class Place(Record, frozen=True):
+    """Where an agent works, and who it is.
+
+    `staging` is read-only, for what its adapter brings.
+    """
+
+    workspace: Mount
+    home: Mount
+    staging: Mount
+    identity: Identity
+
+
+class Launch(Record, frozen=True):
+    """How to start a process: pass all of it to `process.start` or `run`.
+
+    `contained` says that the kernel ends with it all that it started.
+    """
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: Path | None
+    caps: Caps | None = None
+    contained: bool = False
+
+
+class Box(Record, frozen=True):
+    """An opened level of isolation; builds the argv of what runs in it."""
+
+    isolation: Isolation
+
+    def place(self, workspace: Path, home: Path, staging: Path) -> Place:
+        """The three folders of an agent, as it will see them."""
+        seen = "/workspace", "/home/agent", "/opt/agent"
+        if self.isolation.level == NONE:
+            seen = str(workspace), str(home), str(staging)
+        mounts = map(Mount, (workspace, home, staging), seen)
+        return Place(*mounts, identity=next_identity())
+
+    def agent_argv(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        place: Place,
+        binds: Sequence[Mount] = (),
+        network: Network = Network.NONE,
+    ) -> Launch:
+        """How to start an agent, to whom workspace and home now belong.
+
+        Args:
+            argv: Its command, with paths as it sees them.
+            env: Its whole environment.
+            place: Where it works; both folders are writable, nothing else is.
+            binds: What else it sees, read-only; for `model-only` the socket of the
+                gateway among it.
+            network: What it can reach beside its own loopback.
+        """
+        writable = (place.workspace, place.home)
+        caps = Caps(
+            memory_bytes=limits.AGENT_MEMORY_BYTES,
+            disk_bytes=limits.AGENT_DISK_BYTES,
+            folders=tuple(str(mount.host) for mount in writable),
+        )
+        if self.isolation.level == NONE:
+            return Launch(tuple(argv), dict(env), place.workspace.host, caps)
+        for mount in writable:
+            place.identity.give(mount.host)
+        words = boxed(
+            argv,
+            env,
+            place.workspace.seen,
+            read_only=(place.staging, *binds),
+            writable=writable,
+            identity=place.identity,
+            tmp_bytes=limits.AGENT_TMP_BYTES,
+            kernel_limits=limits.AGENT,
+            network=network,
+        )
+        return Launch(words, {}, None, caps, contained=True)
+
+    def subject_argv(self, workspace: Path, fd: int) -> Launch:
+        """How to start the driver on a read-only workspace, with its socket `fd`."""
+        caps = Caps(memory_bytes=limits.SUBJECT_MEMORY_BYTES)
+        if self.isolation.level == NONE:
+            argv = (sys.executable, *PYTHON_OPTIONS, "-S", str(view.DRIVER), str(fd))
+            scratch = workspace.parent / f".{workspace.name}.scratch"
+            words = (*argv, str(workspace), str(scratch), NONE)
+            return Launch(words, _subject_env(str(scratch)), None, caps)
+        argv = (view.python(), *PYTHON_OPTIONS, "-S", view.DRIVER_SEEN, str(fd))
+        tmp = "/tmp"  # noqa: S108 - the sandbox's own
+        words = boxed(
+            argv,
+            _subject_env(tmp),
+            tmp,
+            read_only=(
+                Mount(workspace, "/workspace"),
+                Mount(view.DRIVER, view.DRIVER_SEEN),
+            ),
+            as_pid_1=True,
+        )
+        return Launch(words, {}, None, caps, contained=True)
+
+
+def boxed(
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: str,
+    *,
+    read_only: Sequence[Mount] = (),
+    writable: Sequence[Mount] = (),
+    as_pid_1: bool = False,
+    identity: Identity | None = None,
+    tmp_bytes: int = limits.SUBJECT_TMP_BYTES,
+    kernel_limits: Mapping[str, int] = limits.SUBJECT,
+    network: Network = Network.NONE,
+) -> tuple[str, ...]:
+    """The whole command; bwrap itself is to start with an empty environment.
+
+    A user who was dropped to is not made pid 1: the kernel would not let bwrap end
+    it at its own death, and it cannot look into a pid 1 that is root's.
+    """
+    who = identity or next_identity()
+    numbers = who.uid, who.gid
+    return (
+        *(*OPEN_FILTER, str(view.filter_file())),
+        process.find_program("bwrap") or "bwrap",
+        *view.ISOLATION,
+        *(() if network is Network.OPEN else view.NO_NETWORK),
+        *who.namespace,
+        *("--seccomp", SECCOMP_FD),
+        *(("--as-pid-1",) if as_pid_1 and not who.drops else ()),
+        *view.SYSTEM,
+        *_tmpfs("/tmp", tmp_bytes),  # noqa: S108
+        *_tmpfs("/dev/shm", limits.SHM_BYTES),  # noqa: S108
+        *view.bind_words([*view.prefixes(), *view.etc(*numbers), *read_only], writable),
+        *(view.NAMES_AND_CERTIFICATES if network is Network.OPEN else ()),
+        *(word for item in env.items() for word in ("--setenv", *item)),
+        *view.CLOSED,
+        *("--chdir", cwd),
+        *who.become,
+        *limits.words(kernel_limits),
+        *argv,
+    )
+
+
+def _tmpfs(path: str, size_bytes: int) -> tuple[str, ...]:
+    return ("--perms", "1777", "--size", str(size_bytes), "--tmpfs", path)
+
+
+def _subject_env(tmp: str) -> dict[str, str]:
+    return {
+        "PATH": f"{Path(view.python()).parent}:/usr/bin:/bin",
+        "HOME": f"{tmp}/home",
+        "TMPDIR": tmp,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+    }

@@ -1,0 +1,92 @@
+"""The user a sandboxed process runs as.
+
+An ordinary user keeps its own uid, in a user namespace. Root would be exempt from
+the limit on processes, and could read what it finds: it builds the sandbox itself,
+so that a home that only root can enter may still be bound, and gives up to a uid
+that nobody uses before the program starts. Each sandbox gets another one, so that
+each has its own count of processes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+from evalkit.records import Record
+
+FIRST_UNUSED, N_UNUSED = 65_000, 500
+"""Debian keeps 65000 to 65533 free."""
+CAP_SYS_ADMIN = 21
+
+
+class Identity(Record, frozen=True):
+    """Numbers of a user; `drops` says that root gives itself up for it."""
+
+    uid: int
+    gid: int
+    drops: bool
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Words of bwrap that make the process fit to become this user."""
+        if not self.drops:
+            return ("--unshare-user", "--cap-drop", "ALL")
+        needed = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+        return ("--cap-drop", "ALL", *(w for c in needed for w in ("--cap-add", c)))
+
+    @property
+    def become(self) -> tuple[str, ...]:
+        """Words before the program's own that become this user for good."""
+        if not self.drops:
+            return ()
+        return (
+            "setpriv",
+            f"--reuid={self.uid}",
+            f"--regid={self.gid}",
+            "--clear-groups",
+            "--inh-caps=-all",
+            "--bounding-set=-all",
+        )
+
+    def give(self, folder: Path) -> None:
+        """Make a folder of ours this user's own, once, with all we put into it."""
+        if self.drops and folder.stat().st_uid != self.uid:
+            for path in (*folder.rglob("*"), folder):
+                os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+
+_next = itertools.count(os.getpid())
+
+
+def next_identity() -> Identity:
+    """Who the next sandbox runs as."""
+    if is_whole_root():
+        number = FIRST_UNUSED + next(_next) % N_UNUSED
+        return Identity(number, number, drops=True)
+    return Identity(os.getuid(), os.getgid(), drops=False)
+
+
+def is_whole_root() -> bool:
+    """True for a root that could become the users set aside.
+
+    A root that is one only in a user namespace of its own has no others to become.
+    """
+    return os.geteuid() == 0 and _maps(FIRST_UNUSED + N_UNUSED)
+
+
+def lacks_rights() -> bool:
+    """True for such a root where it may not mount, as in most containers."""
+    return is_whole_root() and not _has_sys_admin()
+
+
+def _has_sys_admin() -> bool:
+    status = Path("/proc/self/status").read_text("ascii", "replace")
+    line = next(line for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(line.split()[1], 16) >> CAP_SYS_ADMIN & 1)
+
+
+def _maps(uid: int) -> bool:
+    rows = Path("/proc/self/uid_map").read_text("ascii").splitlines()
+    spans = [(int(first), int(count)) for first, _, count in map(str.split, rows)]
+    return any(first <= uid < first + count for first, count in spans)

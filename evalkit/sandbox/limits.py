@@ -1,0 +1,44 @@
+"""What a process in the sandbox may take.
+
+Limits of the kernel bind each process, its count of processes the whole sandbox
+(the user namespace's, or the user's where each sandbox has one of its own). What
+all processes take together is watched from outside; see `process.Caps`.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Mapping
+
+GIB = 1024**3
+MIB = 1024**2
+
+AGENT_TMP_BYTES = 512 * MIB
+SUBJECT_TMP_BYTES = 64 * MIB
+SHM_BYTES = 16 * MIB
+
+AGENT_MEMORY_BYTES = 8 * GIB
+AGENT_DISK_BYTES = 4 * GIB
+"""Of workspace and home together."""
+SUBJECT_MEMORY_BYTES = 2 * GIB
+
+AGENT = {"core": 0, "nproc": 1024, "nofile": 16_384, "fsize": 1 * GIB}
+"""No address space is denied: JavaScript engines reserve more than there is."""
+SUBJECT = {
+    "core": 0,
+    "nproc": 512,
+    "nofile": 4096,
+    "fsize": 2 * SUBJECT_TMP_BYTES,
+    "as": 4 * GIB,
+}
+
+
+def words(limits: Mapping[str, int]) -> list[str]:
+    """The words of `prlimit` that set limits; none above the caller's own."""
+    return ["prlimit", *(_word(name, value) for name, value in limits.items())]
+
+
+def _word(name: str, value: int) -> str:
+    _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
+    least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    return f"--{name}={least}:{least}"

@@ -1,0 +1,129 @@
+"""What a process in the sandbox sees: an empty root, and what is put into it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from evalkit.records import Record
+from evalkit.sandbox import seccomp
+
+DRIVER = Path(__file__).parent.parent / "inside" / "subject"
+DRIVER_SEEN = "/driver/evalkit/inside/subject"
+
+ISOLATION = (
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--die-with-parent",
+    "--new-session",
+    "--clearenv",
+    *("--hostname", "sandbox"),
+)
+NO_NETWORK = ("--unshare-net",)
+"""Leaves the sandbox's own loopback."""
+SYSTEM = (
+    *("--ro-bind", "/usr", "/usr"),
+    *("--symlink", "usr/bin", "/bin"),
+    *("--symlink", "usr/lib", "/lib"),
+    *("--symlink", "usr/lib64", "/lib64"),
+    *("--dir", "/etc"),
+    *("--ro-bind-try", "/etc/alternatives", "/etc/alternatives"),
+    *("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"),
+    *("--proc", "/proc"),
+    *("--dev", "/dev"),
+)
+NAMES_AND_CERTIFICATES = (
+    *("--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"),
+    *("--ro-bind-try", "/etc/ssl", "/etc/ssl"),
+    *("--ro-bind-try", "/etc/ca-certificates", "/etc/ca-certificates"),
+)
+"""Beside the above, for who may use the machine's network."""
+CLOSED = (*("--remount-ro", "/"), *("--remount-ro", "/dev"))
+ETC = {
+    "passwd": "root:x:0:0:root:/tmp:/bin/sh\nagent:x:{uid}:{gid}::/tmp:/bin/sh\n",
+    "group": "root:x:0:\nagent:x:{gid}:\n",
+    "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+}
+"""Generated files without which honest programs fail: localhost, getuser."""
+
+
+class Mount(Record, frozen=True):
+    """A folder on this machine, and the path under which a process sees it."""
+
+    host: Path
+    seen: str
+
+
+def python() -> str:
+    """Path of this interpreter, as it is also seen in the sandbox."""
+    # normpath, never realpath, which would lose the virtual environment.
+    return os.path.normpath(Path(sys.executable).absolute())
+
+
+def prefixes() -> list[Mount]:
+    """Where the interpreter lives, when not under /usr: base first."""
+    found = [
+        os.path.normpath(Path(p).absolute()) for p in (sys.base_prefix, sys.prefix)
+    ]
+    return [
+        Mount(Path(p), p)
+        for p in dict.fromkeys(found)
+        if not p.startswith("/usr/") and p != "/usr"
+    ]
+
+
+def etc(uid: int, gid: int) -> list[Mount]:
+    """The generated files, for a user of these numbers."""
+    folder = _etc(uid, gid)
+    return [Mount(folder / name, f"/etc/{name}") for name in ETC]
+
+
+def bind_words(read_only: Sequence[Mount], writable: Sequence[Mount]) -> list[str]:
+    """Words of bwrap that put things of this machine into the root."""
+    binds = [("--ro-bind", m) for m in read_only] + [("--bind", m) for m in writable]
+    parents = dict.fromkeys(
+        str(parent)
+        for _, mount in binds
+        for parent in reversed(Path(mount.seen).parents[:-1])
+    )
+    # Those that bwrap would make by itself only root could enter.
+    made = [word for parent in parents for word in ("--dir", parent)]
+    return made + [w for flag, m in binds for w in (flag, str(m.host), m.seen)]
+
+
+@cache
+def filter_file() -> Path:
+    """The filter of system calls, as a file.
+
+    Raises:
+        KeyError: There is none for this machine.
+    """
+    path = _folder() / "seccomp"
+    path.write_bytes(seccomp.program(os.uname().machine))
+    return path
+
+
+@cache
+def _etc(uid: int, gid: int) -> Path:
+    folder = _folder() / f"etc-{uid}-{gid}"
+    folder.mkdir()
+    for name, text in ETC.items():
+        (folder / name).write_text(text.format(uid=uid, gid=gid))
+        (folder / name).chmod(0o644)
+    return folder
+
+
+@cache
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="evalkit-view-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
