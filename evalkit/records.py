@@ -301,6 +301,17 @@ class AgentSeal(Record, frozen=True):
     policy: str | None = None
 
 
+class Network(StrEnum):
+    """What an agent can reach beside its own loopback.
+
+    `model-only` is no network but the socket of the gateway.
+    """
+
+    NONE = "none"
+    MODEL_ONLY = "model-only"
+    OPEN = "open"
+
+
 class Isolation(Record, frozen=True):
     """The level of isolation, and what the probe that found it said."""
 
@@ -493,10 +504,15 @@ class AttemptEnded(Body, frozen=True, tag="attempt-ended"):
 
 
 class Regraded(Body, frozen=True, tag="regraded"):
-    """A trial was concluded again; the earlier verdict stays."""
+    """An attempt was concluded and graded again; its first verdict stays.
+
+    `answers` holds the sha256 of what a subject answered when it was questioned
+    again, by path in the run's folder.
+    """
 
     result: TrialResult
     how: str
+    answers: dict[str, str] = {}
 
 
 class Deviation(Body, frozen=True, tag="deviation"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from evalkit import files, grading, outcomes, process, scoring
-from evalkit.agents import Task
+from evalkit.agents import Reader, Task
 from evalkit.evidence import Evidence, StepEvidence
 from evalkit.inputs import Inputs
 from evalkit.records import (
+    Case,
     Step,
     StepResult,
     Treatment,
@@ -19,6 +22,20 @@ from evalkit.records import (
 
 GRACE_S = 5.0
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+
+
+class Opened(Protocol):
+    """What it takes to conclude from evidence: `Inputs`, or less than all of it."""
+
+    @property
+    def cases(self) -> Mapping[str, Case]:
+        """The cases, by id."""
+        ...
+
+    @property
+    def agent(self) -> Reader:
+        """What reads the agent's evidence."""
+        ...
 
 
 def run_trial(spec: TrialSpec, inputs: Inputs) -> TrialResult:
@@ -50,7 +67,7 @@ def run_trial(spec: TrialSpec, inputs: Inputs) -> TrialResult:
     return conclude(evidence, inputs)
 
 
-def conclude(evidence: Evidence, inputs: Inputs) -> TrialResult:
+def conclude(evidence: Evidence, inputs: Opened) -> TrialResult:
     """The result of an attempt, from its evidence alone.
 
     Raises:
@@ -74,7 +91,7 @@ def conclude(evidence: Evidence, inputs: Inputs) -> TrialResult:
     )
 
 
-def conclude_step(found: StepEvidence, step: Step, inputs: Inputs) -> StepResult:
+def conclude_step(found: StepEvidence, step: Step, inputs: Opened) -> StepResult:
     """The result of one step, from its evidence alone."""
     if not found.folder.is_dir():
         return StepResult(step.slug, not_reached=True)
@@ -138,7 +155,9 @@ def _run_agent(
     place = inputs.box.place(private / "workspace", home, staging)
     task = Task(spec.key, step, delivery.prompt, inputs.plan.model, place, spec.seed)
     command = inputs.agent.command(task)
-    launch = inputs.box.agent_argv(command.argv, command.env, place, command.binds)
+    launch = inputs.box.agent_argv(
+        command.argv, command.env, place, command.binds, command.network
+    )
     finished = process.run(
         launch.argv,
         env=launch.env,
@@ -148,6 +167,7 @@ def _run_agent(
         timeout_s=inputs.plan.limits.call_timeout_ms / 1000,
         grace_s=GRACE_S,
         max_output_bytes=MAX_OUTPUT_BYTES,
+        caps=launch.caps,
     )
     evidence.add_call(finished)
     evidence.add_session(config / "projects")

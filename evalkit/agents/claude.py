@@ -131,11 +131,9 @@ def how_it_ended(told: Session, finished: Finished) -> tuple[Ended, str]:
 
     `subtype` is never asked: it says success also where every request failed.
     """
-    if finished.timed_out:
-        return Ended.TIMED_OUT, "the call's time was up"
     end = told.end
-    if end is None:
-        return _without_result(told, finished)
+    if finished.timed_out or finished.excess or end is None:
+        return _cut_short(told, finished)
     if not end.is_error:
         if finished.exit_code == 0:
             return Ended.FINISHED, ""
@@ -147,8 +145,12 @@ def how_it_ended(told: Session, finished: Finished) -> tuple[Ended, str]:
     return by_reason or NAMED_FAULTS.get(told.error or "", Ended.AGENT_ERROR), detail
 
 
-def _without_result(told: Session, finished: Finished) -> tuple[Ended, str]:
+def _cut_short(told: Session, finished: Finished) -> tuple[Ended, str]:
     code = finished.exit_code
+    if finished.timed_out:
+        return Ended.TIMED_OUT, "the call's time was up"
+    if finished.excess:
+        return Ended.AGENT_LIMIT, finished.excess
     if code in KILLED:
         return Ended.INTERRUPTED, f"exit {code} before its result"
     if finished.truncated:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, Call, Record, Request, Step, TrialKey
+from evalkit.records import AgentSeal, Call, Network, Record, Request, Step, TrialKey
 from evalkit.sandbox import Mount, Place
 
 
@@ -30,6 +30,7 @@ class Command(Record, frozen=True):
     argv: tuple[str, ...]
     env: dict[str, str]
     binds: tuple[Mount, ...] = ()
+    network: Network = Network.NONE
 
 
 class Reading(Record, frozen=True):
@@ -42,7 +43,21 @@ class Reading(Record, frozen=True):
     read: tuple[str, ...]
 
 
-class Agent(Protocol):
+class Reader(Protocol):
+    """Says what the evidence of a call means; needs nothing of the program itself."""
+
+    def read(self, stdout: Path, session: Path | None, finished: Finished) -> Reading:
+        """What one call's evidence says; repeatable, from the evidence alone.
+
+        Args:
+            stdout: What the agent wrote to its standard output.
+            session: Copy of its own session files, where it left any.
+            finished: How its process ended.
+        """
+        ...
+
+
+class Agent(Reader, Protocol):
     """An adapter: how a program under test is started, and what it left means."""
 
     @property
@@ -61,14 +76,4 @@ class Agent(Protocol):
 
     def command(self, task: Task) -> Command:
         """How to start it; writes what it needs into the task's place."""
-        ...
-
-    def read(self, stdout: Path, session: Path | None, finished: Finished) -> Reading:
-        """What one call's evidence says; repeatable, from the evidence alone.
-
-        Args:
-            stdout: What the agent wrote to its standard output.
-            session: Copy of its own session files, where it left any.
-            finished: How its process ended.
-        """
         ...

@@ -57,6 +57,7 @@ def run_foreign(
             timeout_s=case.grade_timeout_s,
             grace_s=GRACE_S,
             max_output_bytes=MAX_OUTPUT_BYTES,
+            caps=launch.caps,
         )
     return _judge(ended, stdout_beside(answers), case.grade_timeout_s)
 
@@ -64,6 +65,8 @@ def run_foreign(
 def _judge(ended: process.Finished, stdout: Path, timeout_s: float) -> Told:
     if ended.timed_out:
         return Told(died=f"no verdict within {timeout_s:g} s")
+    if ended.excess:
+        return Told(died=ended.excess)
     if ended.exit_code != 0:
         return Told(died=f"the grader ended with exit {ended.exit_code}")
     if ended.truncated:

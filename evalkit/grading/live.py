@@ -128,6 +128,7 @@ class _Subject:
                 cwd=launch.cwd,
                 stderr=stderr,
                 pass_fds=[DRIVER_FD],
+                caps=launch.caps,
             )
         finally:
             os.close(DRIVER_FD)
@@ -142,7 +143,10 @@ class _Subject:
         self._wire.send(question)
         self._ready_s = max(self._ready_s, question.get("ready_s") or 0.0)
         restart_s = self._ready_s if question.get("op") == "restart" else 0.0
-        answer = self._wire.receive(patience_s(question) + restart_s + MARGIN_S)
+        try:
+            answer = self._wire.receive(patience_s(question) + restart_s + MARGIN_S)
+        except GoneError as gone:
+            raise GoneError(self._running.excess or str(gone)) from gone
         if set(answer) not in ({"answer"}, {"refused"}):
             raise GoneError("an answer of a form that is none")
         return answer
