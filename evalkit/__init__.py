@@ -12,6 +12,8 @@ Modules, from what people use to what everything rests on:
     plots          figures of an analysis
     gates          what must hold before a claim
     outlines       a draft and a status as tables
+    audit          is a run what it says it is? read only, trusting nothing
+    regrade        verdicts given again, from the same evidence
     run            walk the schedule, stop at blocks, resume
     proof          grade every overlay, hold it against what it must get
     plan           inputs -> draft registration -> sealed

@@ -42,6 +42,10 @@ UnsandboxedOption = Annotated[
     bool,
     typer.Option("--allow-unsandboxed", help="Consent to isolation none."),
 ]
+AgainOption = Annotated[
+    str | None,
+    typer.Option("--isolation", help="Default: as registered; none needs consent."),
+]
 RunArgument = Annotated[str, typer.Argument(help="Id or folder of a sealed run.")]
 HERE = Path()
 DEFAULTS = Plan("")
@@ -214,6 +218,68 @@ def status(
 
 
 @app.command()
+def regrade(
+    run: RunArgument,
+    workers: WorkersOption = 1,
+    isolation: AgainOption = None,
+    allow_unsandboxed: UnsandboxedOption = False,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Grade a run's evidence again with the graders of now; first verdicts stay.
+
+    Exit 1 where a verdict came out otherwise than the first one.
+    """
+    from evalkit import console
+    from evalkit.parameters import find_run
+    from evalkit.regrade import regrade as give_again
+    from evalkit.run import utc_now
+    from evalkit.sandbox import open_box
+
+    folder = find_run(run, root)
+    level = isolation or _registered_level(folder)
+    box = open_box(level, allow_unsandboxed=allow_unsandboxed)
+    with console.bar("attempts") as told:
+        found = give_again(
+            folder, root, box=box, now=utc_now, n_workers=workers, done=told
+        )
+    _show(found, as_json, console.regrade_lines(found))
+    if found.differs:
+        sys.exit(1)
+
+
+@app.command()
+def audit(
+    run: RunArgument,
+    workers: WorkersOption = 1,
+    isolation: AgainOption = None,
+    allow_unsandboxed: UnsandboxedOption = False,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a run's record and evidence and make each verdict again; writes nothing.
+
+    Exit 1 where any finding fails.
+    """
+    from evalkit import console
+    from evalkit.audit import audit as examine
+    from evalkit.parameters import find_run
+
+    with console.bar("attempts") as told:
+        found = examine(
+            find_run(run, root),
+            root,
+            isolation=isolation,
+            allow_unsandboxed=allow_unsandboxed,
+            n_workers=workers,
+            done=told,
+        )
+    _show(found, as_json, console.audit_lines(found))
+    if found.verdict == "fail":
+        sys.exit(1)
+
+
+@app.command()
 def report(
     run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
 ) -> None:
@@ -277,6 +343,12 @@ def corpus_show(
 
     found = corpus.load_corpus(root, name)
     _show(found, as_json, console.corpus_lines(found))
+
+
+def _registered_level(run: Path) -> str:
+    from evalkit.registration import load_registration
+
+    return load_registration(run).isolation.level
 
 
 def _show(document: Any, as_json: bool, lines: list[str]) -> None:

@@ -284,14 +284,29 @@ class DeviationRow(Record, frozen=True):
     found: str
 
 
+class Difference(Record, frozen=True):
+    """One thing that two verdicts on an attempt say otherwise.
+
+    `what` is a check, or `outcome`, `grader`, `requests`, ...; `step` is empty
+    where it is about the whole attempt.
+    """
+
+    step: str
+    what: str
+    first: str
+    again: str
+    reason: str
+
+
 class RegradeRow(Record, frozen=True):
-    """A trial concluded again: both verdicts."""
+    """An attempt concluded and graded again; its first verdict counts."""
 
     trial: str
     attempt: int
     score_before: float | None
     score_after: float
     how: str
+    differences: tuple[Difference, ...] = ()
 
 
 class CaseSummary(Record, frozen=True):

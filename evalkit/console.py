@@ -8,10 +8,17 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
+from evalkit.audit import Audit
 from evalkit.doctor import Finding
 from evalkit.plan import Outline
 from evalkit.records import Corpus, Grade, Proof, ProofRow, Selection
+from evalkit.regrade import Regrade
 from evalkit.run import Status
+
+MAX_LINE = 300
+"""Characters of a reason on a line."""
+MAX_LISTED = 10
+"""Lines of evidence shown of one finding."""
 
 
 @contextmanager
@@ -101,6 +108,52 @@ def status_lines(status: Status) -> list[str]:
     return [*lines, f"now: {', '.join(status.current)}"] if status.current else lines
 
 
+def regrade_lines(found: Regrade) -> list[str]:
+    """How each attempt was graded again, and what came out otherwise."""
+    lines = [
+        f"{attempt.trial}, attempt {attempt.attempt}: {step.step} {step.how}"
+        f"{f' ({_one_line(step.why)})' if step.why else ''}"
+        for attempt in found.attempts
+        for step in attempt.steps
+    ]
+    lines += [
+        f"departure: {d.what}: registered {d.registered} -> found {d.found}"
+        for d in found.deviations
+    ]
+    others = [attempt for attempt in found.attempts if attempt.differences]
+    for attempt in others:
+        lines.append(f"OTHERWISE {attempt.trial}, attempt {attempt.attempt}:")
+        lines += [
+            f"  {one.step} {one.what}: {one.first} -> {one.again}"
+            f"{f' ({_one_line(one.reason)})' if one.reason else ''}"
+            for one in attempt.differences
+        ]
+    n_new = sum(attempt.journaled for attempt in found.attempts)
+    return [
+        *lines,
+        f"{len(found.attempts)} attempts graded again at isolation {found.isolation}: "
+        f"{len(others) or 'none'} otherwise; {n_new or 'no'} new lines in the journal; "
+        f"the first verdicts stay",
+    ]
+
+
+def audit_lines(found: Audit) -> list[str]:
+    """A line per finding, its evidence below, and the head to compare."""
+    lines = [f"{found.run}{' (SIMULATED)' if found.simulated else ''}"]
+    for one in found.findings:
+        mark = "FAIL" if one.verdict == "fail" else one.verdict
+        lines.append(f"  {mark:<8} {one.check}: {one.sentence}")
+        lines += [f"           {_one_line(told)}" for told in one.evidence[:MAX_LISTED]]
+        if len(one.evidence) > MAX_LISTED:
+            lines.append(f"           and {len(one.evidence) - MAX_LISTED} more")
+    return [
+        *lines,
+        f"journal head {found.journal_head or 'none'} after {found.n_events} lines: "
+        f"compare it with the one in a report kept elsewhere",
+        f"audit: {found.verdict}",
+    ]
+
+
 def route_lines(selection: Selection) -> list[str]:
     """Ranked skills and the one picked."""
     rows = [
@@ -153,6 +206,11 @@ def _failing(row: ProofRow) -> str:
     if row.got.failing != row.expected.failing:
         got += f" (expected {', '.join(row.expected.failing) or '-'})"
     return got
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
 
 
 def _bytes_put(least: int, most: int) -> str:

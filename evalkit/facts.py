@@ -1,8 +1,8 @@
 """From the journal to facts: what became of every planned trial.
 
 Every planned trial is there, whether it ran or not. The result of a trial is
-that of its last attempt which is not infrastructure, as regraded last; the
-verdict before is kept beside it.
+that of its last attempt which is not infrastructure, and always the one it was
+first given: what a regrade made of the same evidence is kept beside it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from evalkit import schedule, scoring
+from evalkit.conclusions import Difference
 from evalkit.errors import InputError
 from evalkit.records import (
     AttemptEnded,
     AttemptStarted,
     Call,
+    CheckResult,
     Event,
     Grade,
     Outcome,
@@ -33,6 +35,8 @@ INTERRUPTED = "interrupted"
 """Status of a trial whose attempts all ended without a result."""
 VOID = "isolation differs"
 """Status of a trial that ran at another level of isolation than registered."""
+MAX_SHOWN = 200
+"""Characters of a value that a difference shows."""
 COUNTING = frozenset({Outcome.SCORED, Outcome.AGENT_LIMIT, Outcome.GRADER_DIED})
 
 
@@ -53,7 +57,7 @@ class Trial(Record, frozen=True):
 
     `status` is its outcome, or why there is none. `counts`: it has a result;
     `analysed`: so have all trials of its block. `steps` holds the slugs of its
-    case. `before` is the result before it was regraded, by how (`regraded`).
+    case. `again` is what its last regrade came to, by how (`regraded`).
     """
 
     key: TrialKey
@@ -65,7 +69,7 @@ class Trial(Record, frozen=True):
     n_started: int
     n_ended: int
     result: TrialResult | None
-    before: TrialResult | None = None
+    again: TrialResult | None = None
     regraded: str | None = None
 
     @property
@@ -125,27 +129,27 @@ def gather(registration: Registration, events: Sequence[Event]) -> Facts:
     started = [body for body in bodies if isinstance(body, AttemptStarted)]
     first = {_try(b.result): b.result for b in bodies if isinstance(b, AttemptEnded)}
     again = {_try(b.result): b for b in bodies if isinstance(b, Regraded)}
-    final = {**first, **{tried: body.result for tried, body in again.items()}}
-    _check_planned(registration, {*final, *((b.key, b.attempt) for b in started)})
-    tries = dict.fromkeys([*((b.key, b.attempt) for b in started), *final])
+    begun = [(b.key, b.attempt) for b in started]
+    _check_planned(registration, {*first, *again, *begun})
+    tries = dict.fromkeys([*begun, *first])
     trials: list[Trial] = []
     for place, key in enumerate(registration.schedule):
         own = [tried for tried in tries if tried[0] == key]
-        tried = _that_counts(own, final)
+        tried = _that_counts(own, first)
         regrade = again.get(tried) if tried else None
         trials.append(
             _trial(
                 registration,
                 place,
                 n_started=len(own),
-                n_ended=sum(other in final for other in own),
-                result=final[tried] if tried else None,
-                before=first.get(tried) if tried and regrade else None,
+                n_ended=sum(other in first for other in own),
+                result=first[tried] if tried else None,
+                again=regrade.result if regrade else None,
                 regraded=regrade.how if regrade else None,
             )
         )
     counted = {_try(t.result) for t in trials if t.result and t.counts}
-    attempts = tuple(Attempt(*t, final.get(t), t in counted) for t in tries)
+    attempts = tuple(Attempt(*t, first.get(t), t in counted) for t in tries)
     return Facts(_with_blocks(trials, registration), attempts)
 
 
@@ -166,6 +170,22 @@ def requests_of(result: TrialResult | None) -> tuple[Request, ...] | None:
     if not called or any(_silent(step) for step in called):
         return None
     return tuple(request for step in called for request in step.requests)
+
+
+def differences(first: TrialResult, again: TrialResult) -> tuple[Difference, ...]:
+    """What two results of one attempt say otherwise; times and wording apart."""
+    found: list[Difference] = []
+    if first.outcome is not again.outcome:
+        found.append(
+            Difference("", "outcome", first.outcome, again.outcome, again.reason)
+        )
+    others = {step.slug: step for step in again.steps}
+    for step in first.steps:
+        other = others.pop(step.slug, None) or StepResult(step.slug)
+        found += _step_differences(step, other)
+    for step in others.values():
+        found += _step_differences(StepResult(step.slug), step)
+    return tuple(found)
 
 
 def total_tokens(request: Request) -> int:
@@ -193,6 +213,53 @@ def _silent(step: StepResult) -> bool:
     return len(spoken) < len(step.calls)
 
 
+def _step_differences(first: StepResult, again: StepResult) -> list[Difference]:
+    told = [
+        Difference(first.slug, name, _brief(old), _brief(new), "read otherwise")
+        for name in StepResult.__struct_fields__
+        if name not in {"slug", "grade"}
+        for old, new in [(getattr(first, name), getattr(again, name))]
+        if old != new
+    ]
+    return [*told, *_grade_differences(first.slug, first.grade, again.grade)]
+
+
+def _grade_differences(
+    slug: str, first: Grade | None, again: Grade | None
+) -> list[Difference]:
+    stood, stands = (_standing(grade) for grade in (first, again))
+    if stood != stands:
+        why = (again.died if again else None) or (first.died if first else None) or ""
+        return [Difference(slug, "grader", stood, stands, why)]
+    old = {check.id: check for check in first.checks} if first else {}
+    new = {check.id: check for check in again.checks} if again else {}
+    return [
+        Difference(slug, name, before, after, _reason(new.get(name), old.get(name)))
+        for name in dict.fromkeys([*old, *new])
+        for before, after in [(_mark(old.get(name)), _mark(new.get(name)))]
+        if before != after
+    ]
+
+
+def _standing(grade: Grade | None) -> str:
+    return "no grade" if grade is None else "died" if grade.died else "gave a verdict"
+
+
+def _mark(check: CheckResult | None) -> str:
+    if check is None:
+        return "no such check"
+    return f"{'passed' if check.passed else 'failed'}, weight {check.weight}"
+
+
+def _reason(*checks: CheckResult | None) -> str:
+    return next((check.reason for check in checks if check and check.reason), "")
+
+
+def _brief(value: object) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
 def _grades(result: TrialResult, steps: Sequence[str]) -> list[Grade | None]:
     # By registered slug: a step that is missing must not shrink the denominator.
     found = {step.slug: step.grade for step in result.steps}
@@ -201,11 +268,11 @@ def _grades(result: TrialResult, steps: Sequence[str]) -> list[Grade | None]:
 
 def _that_counts(
     own: Sequence[tuple[TrialKey, int]],
-    final: Mapping[tuple[TrialKey, int], TrialResult],
+    results: Mapping[tuple[TrialKey, int], TrialResult],
 ) -> tuple[TrialKey, int] | None:
     """The last attempt that is not infrastructure, else the last that ended."""
-    ended = sorted((t for t in own if t in final), key=lambda t: t[1])
-    good = [t for t in ended if final[t].outcome is not Outcome.INFRASTRUCTURE]
+    ended = sorted((t for t in own if t in results), key=lambda t: t[1])
+    good = [t for t in ended if results[t].outcome is not Outcome.INFRASTRUCTURE]
     return (good or ended or [None])[-1]
 
 
@@ -216,7 +283,7 @@ def _trial(
     n_started: int,
     n_ended: int,
     result: TrialResult | None,
-    before: TrialResult | None,
+    again: TrialResult | None,
     regraded: str | None,
 ) -> Trial:
     key = registration.schedule[place]
@@ -231,7 +298,7 @@ def _trial(
         n_started=n_started,
         n_ended=n_ended,
         result=result,
-        before=before,
+        again=again,
         regraded=regraded,
     )
 

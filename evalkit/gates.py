@@ -18,6 +18,8 @@ NO_ISOLATION = "none"
 MIN_COMPLETE = 0.9
 """Share of blocks that must be whole."""
 
+REPEAT = "verdicts repeat"
+
 SYNTHETIC = "synthetic-only"
 INSUFFICIENT = "insufficient-sample"
 INCONCLUSIVE = "inconclusive"
@@ -50,18 +52,24 @@ def evaluate(analysis: Analysis) -> tuple[Gate, ...]:
         _isolation_as_registered(analysis),
         _blocks_complete(analysis),
         _sample(analysis),
+        _verdicts_repeat(analysis),
         _difference_seen(analysis),
     )
 
 
 def status_of(gates: Sequence[Gate]) -> str:
     """The status that follows from the verdicts; a simulation beats all others."""
-    failed = [gate.name for gate in gates if gate.verdict != PASS]
+    failed = [gate.name for gate in gates if gate.verdict != PASS and _closes(gate)]
     if "evidence real" in failed:
         return SYNTHETIC
     if "sample" in failed:
         return INSUFFICIENT
     return INCONCLUSIVE if failed else REVIEW
+
+
+def _closes(gate: Gate) -> bool:
+    # Nobody is obliged to grade again; once it was done, it must have agreed.
+    return gate.name != REPEAT or gate.verdict == FAIL
 
 
 def _evidence_real(analysis: Analysis) -> Gate:
@@ -142,6 +150,24 @@ def _sample(analysis: Analysis) -> Gate:
         if enough
         else "There are too few tasks to say anything about tasks like these.",
     )
+
+
+def _verdicts_repeat(analysis: Analysis) -> Gate:
+    rows = analysis.regrades
+    other = [row.trial for row in rows if row.differences]
+    verdict = FAIL if other else PASS if rows else UNKNOWN
+    sentence = {
+        PASS: "Where the same evidence was graded again, the verdicts came out alike.",
+        FAIL: "The same evidence, graded again, got other verdicts; the first ones "
+        "are those reported.",
+        UNKNOWN: "Nobody has graded the evidence again yet; `evalkit regrade` does, "
+        "and `evalkit audit` checks the whole record.",
+    }[verdict]
+    evidence = (
+        f"{len({(row.trial, row.attempt) for row in rows})} attempts graded again, "
+        f"{len(set(other)) or 'none'} otherwise"
+    )
+    return Gate(REPEAT, verdict, evidence, sentence)
 
 
 def _difference_seen(analysis: Analysis) -> Gate:

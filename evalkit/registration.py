@@ -16,6 +16,7 @@ FILE = "registration.json"
 READING_MODULES = frozenset(
     {
         "analysis",
+        "audit",
         "cli",
         "conclusions",
         "console",
@@ -30,6 +31,7 @@ READING_MODULES = frozenset(
         "parameters",
         "plots",
         "publish",
+        "regrade",
         "sanitise",
         "stats",
         "tables",
@@ -96,11 +98,7 @@ def check_drift(registered: Registration, found: Registration) -> None:
     Raises:
         DriftError: Names each thing that differs, registered -> found.
     """
-    differences = [
-        line
-        for name in MUST_NOT_MOVE
-        for line in differing(name, _part(registered, name), _part(found, name))
-    ]
+    differences = drift(registered, found)
     if differences:
         listed = "\n  ".join(differences)
         raise DriftError(
@@ -108,6 +106,15 @@ def check_drift(registered: Registration, found: Registration) -> None:
             f"({registered.run_id}):\n  {listed}\n"
             f"restore it, or plan a new run"
         )
+
+
+def drift(registered: Registration, found: Registration) -> list[str]:
+    """What must not move and has, each as `path: registered X -> found Y`."""
+    return [
+        line
+        for name in MUST_NOT_MOVE
+        for line in differing(name, _part(registered, name), _part(found, name))
+    ]
 
 
 def differing(where: str, registered: Any, found: Any) -> Iterator[str]:

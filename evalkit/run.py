@@ -99,7 +99,7 @@ def run_plan(
     registration = load_registration(folder)
     inputs = Inputs(registration.plan, root)
     check_drift(registration, inputs.describe(registration.created_at))
-    with _open_journal(folder, now) as journal:
+    with open_journal(folder, now) as journal:
         walk = _Walk(
             folder,
             registration,
@@ -152,7 +152,7 @@ class _Walk:
         """Walk all blocks; returns why it stopped."""
         blocks = schedule.blocks_of(self._registration.schedule)
         if not any(self._todo(block) for block in blocks):
-            last = self._journal.events[-1].body
+            last = _last_turn(self._journal.events)
             return "nothing to do" if isinstance(last, RunEnded) else "complete"
         self._journal.append(
             RunStarted(
@@ -268,7 +268,13 @@ class _Walk:
         return [] if excluded else left
 
 
-def _open_journal(folder: Path, now: Callable[[], str]) -> Writer:
+def open_journal(folder: Path, now: Callable[[], str]) -> Writer:
+    """The one writer of a run's journal.
+
+    Raises:
+        InputError: The folder cannot be written.
+        RunLockedError: Another process works on this run.
+    """
     try:
         return Writer(folder / JOURNAL, now=now)
     except OSError as error:
@@ -290,6 +296,12 @@ def _abandon(futures: list[Future[None]]) -> None:
 def _reason_of(error: EvalkitError) -> str:
     reasons = {DriftError: "drift", InfrastructureError: "infrastructure"}
     return next((r for kind, r in reasons.items() if isinstance(error, kind)), "fault")
+
+
+def _last_turn(events: Iterable[Event]) -> RunStarted | RunEnded | None:
+    """How the last process stands; what was graded again since does not change it."""
+    turns = [e.body for e in events if isinstance(e.body, RunStarted | RunEnded)]
+    return turns[-1] if turns else None
 
 
 def _results(events: Iterable[Event]) -> list[TrialResult]:
@@ -321,7 +333,7 @@ def _status(
     listed = list(events)
     results = _results(listed)
     ended = {(str(r.key), r.attempt) for r in results}
-    last = listed[-1].body if listed else None
+    last = _last_turn(listed)
     started = _attempts(listed)
     state = last.reason if isinstance(last, RunEnded) else "running"
     open_attempts = [

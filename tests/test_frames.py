@@ -50,14 +50,14 @@ def test_of_two_attempts_with_a_result_the_later_counts(tmp_path, sealed):
     assert found.score == 0.0
 
 
-def test_a_regrade_supersedes_and_keeps_the_verdict_before(tmp_path, sealed):
+def test_the_first_verdict_counts_and_a_regrade_is_kept_beside_it(tmp_path, sealed):
     bodies = [
         *attempts(result(KEY, step("core"))),
         Regraded(result(KEY, step("core", "edge")), "from the answers"),
     ]
     found = trial_of(tmp_path, sealed, bodies)
-    assert found.score == 0.75
-    assert facts.score_of(found.before, found.steps) == 0.5
+    assert found.score == 0.5
+    assert facts.score_of(found.again, found.steps) == 0.75
     assert found.regraded == "from the answers"
 
 

@@ -31,6 +31,7 @@ from evalkit.records import (
     Regraded,
     RunEnded,
     RunStarted,
+    TrialResult,
 )
 from evalkit.registration import own_digest, source_digests
 from evalkit.schedule import blocks_of
@@ -223,14 +224,22 @@ def _regrades(
     registration: Registration, events: Sequence[Event]
 ) -> Iterator[RegradeRow]:
     steps = {case.id: case.steps for case in registration.cases}
-    before: dict[tuple[str, int], float] = {}
+    firsts: dict[tuple[str, int], TrialResult] = {}
     for event in events:
         body = event.body
         if not isinstance(body, AttemptEnded | Regraded):
             continue
         result = body.result
-        score = facts.score_of(result, steps[result.key.case])
         tried = (str(result.key), result.attempt)
-        if isinstance(body, Regraded):
-            yield RegradeRow(*tried, before.get(tried), score, body.how)
-        before[tried] = score
+        if isinstance(body, AttemptEnded):
+            firsts[tried] = result
+            continue
+        slugs = steps[result.key.case]
+        first = firsts.get(tried)
+        yield RegradeRow(
+            *tried,
+            facts.score_of(first, slugs) if first else None,
+            facts.score_of(result, slugs),
+            body.how,
+            facts.differences(first, result) if first else (),
+        )

@@ -23,24 +23,40 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit.errors import SandboxUnavailableError
+from evalkit import files
+from evalkit.errors import DriftError, SandboxUnavailableError
 from evalkit.grading.foreign import run_foreign
 from evalkit.grading.live import DRIVER_FD
-from evalkit.grading.recorded import DivergedError, Replay, replay, replay_all
-from evalkit.grading.verdict import add_verdict, judge, read_verdict
+from evalkit.grading.recorded import (
+    DivergedError,
+    Replay,
+    replay,
+    replay_all,
+    replay_work,
+)
+from evalkit.grading.verdict import add_verdict, grade_of, judge, read_verdict
 from evalkit.grading.warm import run_grader
 from evalkit.grading.work import work_on
-from evalkit.records import Case, Grade, Step
+from evalkit.records import Case, Grade, Record, Step
 from evalkit.sandbox import Box
 
 __all__ = [
     "DivergedError",
     "Replay",
+    "Replayed",
     "grade",
     "read_verdict",
     "replay",
     "replay_all",
+    "replay_apart",
 ]
+
+
+class Replayed(Record, frozen=True):
+    """A grade made from recorded answers, or why there is none."""
+
+    grade: Grade | None
+    why: str = ""
 
 
 def grade(
@@ -68,10 +84,12 @@ def grade(
         The grade; a grader that died has no checks and says why.
 
     Raises:
+        DriftError: The grader or the fixture is not the one that was loaded.
         SandboxUnavailableError: No subject could be started.
         StoppedEarlyError: `process.end_all` was called meanwhile.
     """
     started = time.monotonic()
+    _expect_unmoved(case, root)
     if case.grader_command is None:
         work = work_on(case, step, root=root, seed=seed, answers=answers)
         launch = box.subject_argv(workspace, DRIVER_FD)
@@ -94,3 +112,38 @@ def grade(
     )
     add_verdict(answers, verdict)
     return read_verdict(answers)
+
+
+def _expect_unmoved(case: Case, root: Path) -> None:
+    for folder, loaded in (
+        (root / "graders" / case.id, case.digests.grader),
+        (root / "cases" / case.id / "fixture", case.digests.fixture),
+    ):
+        found = files.tree_digest(folder)
+        if found != loaded:
+            raise DriftError(
+                f"{folder}: loaded with digest {loaded}, found {found} right before "
+                f"grading; restore it, or start again"
+            )
+
+
+def replay_apart(found: Replay, *, root: Path) -> Replayed:
+    """Grade again from recorded answers, in this thread's grader process.
+
+    Whatever the grader or the answers do, it ends: with a grade by the grader as
+    it is now, or with the reason why these answers do not give one.
+
+    Raises:
+        StoppedEarlyError: `process.end_all` was called meanwhile.
+    """
+    started = time.monotonic()
+    told = run_grader(replay_work(found, root), found.case.grade_timeout_s)
+    verdict = judge(
+        told,
+        seed=found.grade.seed,
+        grader_digest=found.case.digests.grader,
+        wall_s=time.monotonic() - started,
+    )
+    if told.diverged is not None or verdict.died is not None:
+        return Replayed(None, told.diverged or verdict.died or "")
+    return Replayed(grade_of(verdict))

@@ -12,7 +12,7 @@ import msgspec
 
 from evalkit import process, scoring
 from evalkit.grading.live import Live, RunawayError, UnavailableError
-from evalkit.grading.recorded import replay_jobs
+from evalkit.grading.recorded import DivergedError, carry_out_replay, replay_jobs
 from evalkit.grading.wire import GoneError, Wire
 from evalkit.grading.work import Told, Work, carry_out
 
@@ -25,7 +25,17 @@ def serve(number: int) -> None:
     with suppress(GoneError):
         while True:
             work = msgspec.convert(wire.receive(None), Work)
-            wire.send(msgspec.to_builtins(_grade(work)))
+            told = _replay(work) if work.launch is None else _grade(work)
+            wire.send(msgspec.to_builtins(told))
+
+
+def _replay(work: Work) -> Told:
+    try:
+        return Told(line=scoring.score_line(carry_out_replay(work)))
+    except DivergedError as error:
+        return Told(diverged=str(error))
+    except Exception as error:  # noqa: BLE001 - it is the verdict
+        return Told(died=f"{type(error).__name__}: {error}")
 
 
 def _grade(work: Work) -> Told:

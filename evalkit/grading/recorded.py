@@ -91,7 +91,7 @@ def replay(found: Replay, *, root: Path) -> tuple[CheckResult, ...]:
         DivergedError: It asked something else than was asked before.
         ValueError: A foreign grader's output states no verdict.
     """
-    return _replay(_work(found, root))
+    return carry_out_replay(replay_work(found, root))
 
 
 def replay_all(
@@ -107,7 +107,7 @@ def replay_all(
         CommandError: The interpreter failed, or a grader does not end.
     """
     whole = [one for one in replays if one.grade.died is None]
-    found = iter(_lines([_work(one, root) for one in whole], hash_seed))
+    found = iter(_lines([replay_work(one, root) for one in whole], hash_seed))
     return tuple(
         one.grade.died is None and next(found) == scoring.score_line(one.grade.checks)
         for one in replays
@@ -141,18 +141,20 @@ def replay_jobs(jobs: Path) -> None:
     lines: list[str | None] = []
     for work in msgspec.json.decode(jobs.read_bytes(), type=list[Work]):
         try:
-            lines.append(scoring.score_line(_replay(work)))
+            lines.append(scoring.score_line(carry_out_replay(work)))
         except Exception:  # noqa: BLE001 - a grader that dies again is no equal grade
             lines.append(None)
     answer_beside(jobs).write_bytes(msgspec.json.encode(lines))
 
 
-def _work(found: Replay, root: Path) -> Work:
+def replay_work(found: Replay, root: Path) -> Work:
+    """The work of replaying a grade."""
     seed, answers = found.grade.seed, found.answers
     return work_on(found.case, found.step, root=root, seed=seed, answers=answers)
 
 
-def _replay(work: Work) -> tuple[CheckResult, ...]:
+def carry_out_replay(work: Work) -> tuple[CheckResult, ...]:
+    """Run the grader of some work over recorded answers; see `replay`."""
     answers = Path(work.answers)
     if work.foreign:
         said = files.read_regular(stdout_beside(answers))

@@ -56,18 +56,26 @@ def read_verdict(answers: Path) -> Grade:
     data = files.read_regular(answers, max_bytes=MAX_ANSWERS_BYTES)
     last = data.rstrip(b"\n").rpartition(b"\n")[2]
     where = f"{answers}, last row"
-    found = files.decode_json(last, Verdict, where)
+    try:
+        return grade_of(files.decode_json(last, Verdict, where))
+    except ValueError as error:
+        raise InputError(
+            where,
+            expected="a score line, or why there is none",
+            found=str(error),
+            cure="restore the file from a copy",
+        ) from error
+
+
+def grade_of(found: Verdict) -> Grade:
+    """The grade that a verdict states.
+
+    Raises:
+        ValueError: Its score line is malformed.
+    """
     checks: tuple[CheckResult, ...] = ()
     if found.died is None:
-        try:
-            checks = scoring.parse_score_line(found.verdict or "")
-        except ValueError as error:
-            raise InputError(
-                where,
-                expected="a score line, or why there is none",
-                found=str(error),
-                cure="restore the file from a copy",
-            ) from error
+        checks = scoring.parse_score_line(found.verdict or "")
     return Grade(
         checks=checks,
         seed=found.seed,

@@ -31,12 +31,13 @@ class Told(Record, frozen=True):
     """What came of a grading: its score line, or why there is none.
 
     `unavailable` says that no subject could be started, which is no fault of
-    grader or delivery.
+    grader or delivery; `diverged` how a replayed grader asked something else.
     """
 
     line: str | None = None
     died: str | None = None
     unavailable: str | None = None
+    diverged: str | None = None
     cpu_s: float | None = None
 
 

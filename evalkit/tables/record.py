@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from evalkit import wording
 from evalkit.conclusions import Analysis
@@ -22,16 +23,6 @@ def fragility(analysis: Analysis) -> Page:
         )
         for row in analysis.deviations
     ]
-    verdicts = [
-        (
-            row.trial,
-            wording.count(row.attempt),
-            wording.score(row.score_before),
-            wording.score(row.score_after),
-            row.how,
-        )
-        for row in analysis.regrades
-    ]
     return Page(
         (
             Table(
@@ -40,18 +31,7 @@ def fragility(analysis: Analysis) -> Page:
                 tuple(departures),
                 empty="none.",
             ),
-            Table(
-                "Verdicts given again",
-                (
-                    Column("Trial"),
-                    Column("Attempt", number=True),
-                    Column("Score before", number=True),
-                    Column("Score after", number=True),
-                    Column("How"),
-                ),
-                tuple(verdicts),
-                empty="none.",
-            ),
+            _regrades(analysis),
             _usage(analysis),
         )
     )
@@ -107,6 +87,39 @@ def limits(analysis: Analysis) -> Prose:
 def _brief(text: str) -> str:
     """A digest by its first characters; any other text as it is."""
     return f"{wording.short(text)}..." if _DIGEST.fullmatch(text) else text
+
+
+def _regrades(analysis: Analysis) -> Table:
+    """What came out otherwise when the same evidence was graded again."""
+    rows = [
+        (
+            f"{row.trial}, attempt {row.attempt}",
+            f"{found.step} {found.what}".strip(),
+            found.first,
+            found.again,
+            f"{wording.score(row.score_before)}, then {wording.score(row.score_after)}",
+            row.how,
+            found.reason,
+        )
+        for row in analysis.regrades
+        for found in row.differences
+    ]
+    ways = Counter(row.how for row in analysis.regrades)
+    n_other = sum(bool(row.differences) for row in analysis.regrades)
+    told = (
+        f"{len(analysis.regrades)} verdicts were given again "
+        f"({wording.listed(f'{n} {how}' for how, n in sorted(ways.items()))}), "
+        f"{n_other or 'none'} of them otherwise. The first verdicts count."
+    )
+    never = "no verdict was given again; `evalkit regrade` does that."
+    heads = ("Trial", "What", "First verdict", "Given again", "Score", "How", "Reason")
+    return Table(
+        "Verdicts given again",
+        tuple(map(Column, heads)),
+        tuple(rows),
+        note=told if rows else "",
+        empty=told if analysis.regrades else never,
+    )
 
 
 def _usage(analysis: Analysis) -> Table:

@@ -1,0 +1,151 @@
+"""The trials that a journal tells of, held against those planned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from evalkit import schedule
+from evalkit.audit.finding import UNKNOWN, Finding, judged
+from evalkit.audit.record import Lines
+from evalkit.evidence import attempts_kept
+from evalkit.outcomes import MAX_ATTEMPTS
+from evalkit.records import (
+    AttemptEnded,
+    AttemptStarted,
+    Deviation,
+    Event,
+    Outcome,
+    Registration,
+    RunStarted,
+    TrialKey,
+    TrialResult,
+)
+
+
+def check_trials(registration: Registration, lines: Lines, run: Path) -> Finding:
+    """Was every planned trial carried out, none twice, in the registered order?"""
+    wrong = [
+        *_unplanned(registration, lines.events),
+        *_twice(registration, lines.events),
+        *_out_of_order(registration, lines.events),
+        *_untold(registration, lines.events, run),
+    ]
+    open_trials = _without_result(registration, lines.events)
+    if lines.ended == "complete":
+        wrong += [f"{key}: planned, but no result" for key in open_trials]
+    n_planned = len(registration.schedule)
+    if not wrong and lines.ended != "complete":
+        return Finding(
+            "trials",
+            UNKNOWN,
+            (
+                f"unfinished: {n_planned - len(open_trials)} of {n_planned} planned "
+                f"trials have a result; last: {lines.ended or 'no end'}",
+            ),
+            "The run is unfinished, so what is missing may yet come.",
+        )
+    return judged(
+        "trials",
+        wrong,
+        well=f"{n_planned} planned trials, each carried out once, in order",
+        good="Every planned trial is accounted for.",
+        bad="Trials are missing, were carried out twice, or not as planned.",
+    )
+
+
+def _started(events: Sequence[Event]) -> list[AttemptStarted]:
+    return [e.body for e in events if isinstance(e.body, AttemptStarted)]
+
+
+def _ended(events: Sequence[Event]) -> list[TrialResult]:
+    return [e.body.result for e in events if isinstance(e.body, AttemptEnded)]
+
+
+def _unplanned(registration: Registration, events: Sequence[Event]) -> Iterator[str]:
+    told = [*(s.key for s in _started(events)), *(r.key for r in _ended(events))]
+    for key in dict.fromkeys(told):
+        if key not in registration.schedule:
+            yield f"{key}: not planned"
+
+
+def _twice(registration: Registration, events: Sequence[Event]) -> Iterator[str]:
+    begun = Counter((s.key, s.attempt) for s in _started(events))
+    ended = Counter((r.key, r.attempt) for r in _ended(events))
+    for verb, counts in (("begun", begun), ("ended", ended)):
+        for (key, attempt), n in counts.items():
+            if n > 1:
+                yield f"{key}: attempt {attempt} {verb} {n} times"
+    noted = [e.body.found for e in events if isinstance(e.body, Deviation)]
+    for key, attempt in ended:
+        told = f"{key}, attempt {attempt}"
+        if (key, attempt) not in begun and not any(told in text for text in noted):
+            yield f"{key}: attempt {attempt} ended without having begun"
+    settled = Counter(r.key for r in _ended(events) if _counts(r))
+    for key in registration.schedule:
+        if settled[key] > 1:
+            yield f"{key}: {settled[key]} results that count"
+
+
+def _out_of_order(registration: Registration, events: Sequence[Event]) -> Iterator[str]:
+    """Blocks follow each other; one worker also keeps the order inside them."""
+    places = {key: n for n, key in enumerate(registration.schedule)}
+    blocks = {
+        key: n
+        for n, block in enumerate(schedule.blocks_of(registration.schedule))
+        for key in block
+    }
+    alone, seen = False, dict[TrialKey, int]()
+    last_block, last_place = -1, -1
+    for event in events:
+        if isinstance(event.body, RunStarted):
+            alone = event.body.n_workers == 1
+        if not isinstance(event.body, AttemptStarted) or event.body.key not in places:
+            continue
+        key = event.body.key
+        if blocks[key] < last_block:
+            yield f"{key}: begun after a later block"
+        last_block = max(last_block, blocks[key])
+        if key not in seen and alone:
+            if places[key] < last_place:
+                yield f"{key}: begun after a trial planned later"
+            last_place = max(last_place, places[key])
+        if event.body.attempt <= seen.get(key, 0):
+            yield f"{key}: attempt {event.body.attempt} begun after {seen[key]}"
+        seen[key] = event.body.attempt
+
+
+def _untold(
+    registration: Registration, events: Sequence[Event], run: Path
+) -> Iterator[str]:
+    """Evidence that no line tells of."""
+    told = {(str(s.key), s.attempt) for s in _started(events)}
+    told |= {(str(r.key), r.attempt) for r in _ended(events)}
+    for key in registration.schedule:
+        for attempt in attempts_kept(run, key):
+            if (str(key), attempt) not in told:
+                yield f"{key}: evidence of attempt {attempt}, but no line tells of it"
+    folder = run / "trials"
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set[str]()
+    for name in sorted(names - {str(key) for key in registration.schedule}):
+        yield f"{name}: evidence of a trial that was not planned"
+
+
+def _without_result(
+    registration: Registration, events: Sequence[Event]
+) -> list[TrialKey]:
+    """Planned trials without a result, those of excluded blocks left out."""
+    settled = {r.key for r in _ended(events) if _counts(r)}
+    tries = Counter(r.key for r in _ended(events))
+    excluded = {
+        key
+        for block in schedule.blocks_of(registration.schedule)
+        if any(tries[k] >= MAX_ATTEMPTS and k not in settled for k in block)
+        for key in block
+    }
+    return [k for k in registration.schedule if k not in settled | excluded]
+
+
+def _counts(result: TrialResult) -> bool:
+    return result.outcome is not Outcome.INFRASTRUCTURE

@@ -1,0 +1,282 @@
+"""Verdicts given again: conclude from evidence, grade with the graders of now.
+
+A grade is made from its recorded answers where the grader asks what was asked
+then; else, and for a grader that died or is foreign, by questioning the saved
+workspace again. First verdicts stay: a run's journal gets a `Regraded` line
+beside them, and answers given again lie in `regrades/<n>/` beside `trials/`, so
+the seals of attempts stay true. An attempt gets no second line that would only
+repeat its last one.
+
+    again   one grade made again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from evalkit import facts, files, outcomes, process
+from evalkit.conclusions import Difference
+from evalkit.errors import DriftError, InputError, StoppedEarlyError
+from evalkit.evidence import Evidence
+from evalkit.journal import Writer
+from evalkit.records import (
+    AttemptEnded,
+    Bodies,
+    Deviation,
+    Event,
+    Grade,
+    Record,
+    Regraded,
+    StepResult,
+    TrialResult,
+)
+from evalkit.registration import load_registration
+from evalkit.regrade.again import Reopened, StepAgain, grade_step, reopen
+from evalkit.run import open_journal
+from evalkit.sandbox import Box
+from evalkit.trial import conclude
+
+FOLDER = "regrades"
+UNGRADED = "nothing to grade"
+
+
+class AttemptAgain(Record, frozen=True):
+    """An attempt graded again, and where its verdicts differ from the first."""
+
+    trial: str
+    attempt: int
+    steps: tuple[StepAgain, ...]
+    differences: tuple[Difference, ...]
+    journaled: bool
+
+
+class Regrade(Record, frozen=True):
+    """What a regrade of a run came to."""
+
+    run: str
+    isolation: str
+    deviations: tuple[Deviation, ...]
+    attempts: tuple[AttemptAgain, ...]
+
+    @property
+    def differs(self) -> bool:
+        """True where any verdict came out otherwise than the first."""
+        return any(attempt.differences for attempt in self.attempts)
+
+
+def regrade(
+    run: Path,
+    root: Path,
+    *,
+    box: Box,
+    now: Callable[[], str],
+    n_workers: int = 1,
+    done: Callable[[int, int], None] | None = None,
+) -> Regrade:
+    """Conclude and grade every attempt that ended again, and journal what came out.
+
+    Args:
+        run: The run's folder.
+        root: Root with cases and graders.
+        box: The sandbox that subjects run in where they are questioned again.
+        now: Gives the time of an event as ISO text.
+        n_workers: How many attempts are graded at once.
+        done: Told after each attempt how many of how many are done.
+
+    Raises:
+        DriftError: A case or fixture is not the registered one; a grader may be.
+        InputError: Evidence is missing or damaged; `audit` says all that is.
+        RunLockedError: Another process works on this run.
+        SandboxUnavailableError: No subject could be started.
+        StoppedEarlyError: Ctrl-C.
+    """
+    registration = load_registration(run)
+    opened = reopen(registration, root)
+    _refuse_drift(opened)
+    with open_journal(run, now) as journal:
+        deviations = tuple(_deviations(opened, box))
+        for deviation in deviations:
+            _append_new(journal, deviation)
+        firsts = results_of(journal.events)
+        kept = run / FOLDER / str(_last_number(run / FOLDER) + 1)
+        attempts: list[AttemptAgain] = []
+        with files.private_folder() as private:
+            places = [private / str(n) for n in range(len(firsts))]
+            give = partial(_give_again, opened, run, box=box)
+            with ThreadPoolExecutor(n_workers) as pool:
+                try:
+                    for found in pool.map(give, firsts, places):
+                        attempts.append(_journal_again(journal, found, run, kept))
+                        if done:
+                            done(len(attempts), len(firsts))
+                except BaseException as error:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    process.end_all()
+                    if isinstance(error, KeyboardInterrupt):
+                        raise StoppedEarlyError(
+                            f"{run.name}: stopped by Ctrl-C after {len(attempts)} of "
+                            f"{len(firsts)} attempts; regrade again, nothing is lost"
+                        ) from error
+                    raise
+    return Regrade(run.name, box.isolation.level, deviations, tuple(attempts))
+
+
+def results_of(events: Iterable[Event]) -> list[TrialResult]:
+    """The first result of every attempt that ended, in order."""
+    return [e.body.result for e in events if isinstance(e.body, AttemptEnded)]
+
+
+class _Given(Record, frozen=True):
+    """An attempt's result given again; `place` holds new answers, if any."""
+
+    first: TrialResult
+    result: TrialResult
+    steps: tuple[StepAgain, ...]
+    place: Path
+
+
+def _give_again(
+    opened: Reopened, run: Path, first: TrialResult, place: Path, *, box: Box
+) -> _Given:
+    evidence = Evidence(run, first.key, first.attempt)
+    concluded = conclude(evidence, opened)
+    if concluded.evidence_digest != first.evidence_digest:
+        raise InputError(
+            evidence.folder,
+            expected=f"evidence sealed as {first.evidence_digest[:12]}, as journaled",
+            found=f"another, sealed as {concluded.evidence_digest[:12]}",
+            cure=f"see `evalkit audit {run.name}`; restore the folder from a copy",
+        )
+    case = opened.cases[first.key.case]
+    steps: list[StepResult] = []
+    told: list[StepAgain] = []
+    for step, found in zip(case.steps, concluded.steps, strict=True):
+        if found.grade is None:
+            steps.append(found)
+            continue
+        grade, again = grade_step(
+            opened,
+            evidence.step(step),
+            first.key,
+            step,
+            found.grade,
+            box=box,
+            answers=place / step.folder / "answers.jsonl",
+        )
+        steps.append(msgspec.structs.replace(found, grade=grade))
+        told.append(again)
+    outcome, reason = outcomes.outcome_of(steps, opened.registration.outcomes)
+    result = msgspec.structs.replace(
+        concluded, steps=tuple(steps), outcome=outcome, reason=reason
+    )
+    return _Given(first, result, tuple(told), place)
+
+
+def _journal_again(
+    journal: Writer, given: _Given, run: Path, kept: Path
+) -> AttemptAgain:
+    how = _how(given.steps)
+    key, attempt = given.result.key, given.result.attempt
+    own = [
+        event.body
+        for event in journal.events
+        if isinstance(event.body, Regraded)
+        and (event.body.result.key, event.body.result.attempt) == (key, attempt)
+    ]
+    last = (own[-1].how, _bare(own[-1].result)) if own else None
+    is_new = last != (how, _bare(given.result))
+    if is_new:
+        target = kept / str(key) / str(attempt)
+        answers = _keep(given.place, target, run)
+        journal.append(Regraded(given.result, how, answers))
+    return AttemptAgain(
+        trial=str(key),
+        attempt=attempt,
+        steps=given.steps,
+        differences=facts.differences(given.first, given.result),
+        journaled=is_new,
+    )
+
+
+def _keep(place: Path, target: Path, run: Path) -> dict[str, str]:
+    """Keep new answers for good; their digests, by path in the run's folder."""
+    if not place.is_dir():
+        return {}
+    entries = files.read_tree(place, max_bytes=2**30)
+    files.write_entries(entries, target)
+    files.sync_tree(run / FOLDER)
+    files.sync_folder(run)
+    inside = target.relative_to(run)
+    return {
+        (inside / entry.path).as_posix(): files.sha256(entry.data) for entry in entries
+    }
+
+
+def _how(steps: Sequence[StepAgain]) -> str:
+    ways = list(dict.fromkeys(step.how for step in steps))
+    if len(ways) > 1:
+        return ", ".join(f"{step.step} {step.how}" for step in steps)
+    return ways[0] if ways else UNGRADED
+
+
+def _bare(result: TrialResult) -> TrialResult:
+    """A result without times and wording, which vary while the verdict stands."""
+    steps = tuple(
+        msgspec.structs.replace(step, grade=_bare_grade(step.grade))
+        if step.grade
+        else step
+        for step in result.steps
+    )
+    return msgspec.structs.replace(result, steps=steps, reason="")
+
+
+def _bare_grade(grade: Grade) -> Grade:
+    checks = tuple(msgspec.structs.replace(c, reason="") for c in grade.checks)
+    died = None if grade.died is None else ""
+    return msgspec.structs.replace(
+        grade, checks=checks, wall_s=0.0, cpu_s=None, died=died
+    )
+
+
+def _refuse_drift(opened: Reopened) -> None:
+    moved = [
+        f"{seal.id} {part}: registered {registered} -> found {found}"
+        for seal in opened.registration.cases
+        for part in ("case", "fixture")
+        for registered in [getattr(seal.digests, part)]
+        for found in [getattr(opened.cases[seal.id].digests, part)]
+        if registered != found
+    ]
+    if moved:
+        listed = "\n  ".join(moved)
+        raise DriftError(
+            f"what would be graded again is not what was registered "
+            f"({opened.registration.run_id}):\n  {listed}\n"
+            f"restore it; only a grader may differ"
+        )
+
+
+def _deviations(opened: Reopened, box: Box) -> Iterable[Deviation]:
+    for seal in opened.registration.cases:
+        found = opened.cases[seal.id].digests.grader
+        if found != seal.digests.grader:
+            what = f"grader of {seal.id}, when graded again"
+            yield Deviation(what, seal.digests.grader, found)
+    registered, level = opened.registration.isolation.level, box.isolation.level
+    if registered != level:
+        yield Deviation("isolation, when graded again", registered, level)
+
+
+def _append_new(journal: Writer, body: Bodies) -> None:
+    if all(event.body != body for event in journal.events):
+        journal.append(body)
+
+
+def _last_number(folder: Path) -> int:
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    return max((int(name) for name in names if name.isdecimal()), default=0)
