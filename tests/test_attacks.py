@@ -27,6 +27,13 @@ def _facts(attack):
     return tomllib.loads((attack / "attack.toml").read_text())
 
 
+def _marked(attack):
+    """An attack that still succeeds is named so, and its mending must be noticed."""
+    open_hole = _facts(attack).get("unmended")
+    marks = [pytest.mark.xfail(reason=open_hole)] if open_hole else []
+    return pytest.param(attack, marks=marks, id=attack.name)
+
+
 def _refereed(attack, **options):
     request = {"attack": str(attack), "root": str(REPOSITORY)}
     return outerbox.inside(REFEREE, request, **options)
@@ -55,7 +62,7 @@ def test_all_kinds_of_attack_are_there():
 
 
 @pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda path: path.name)
+@pytest.mark.parametrize("attack", map(_marked, ATTACKS))
 def test_an_attack_on_its_grading_gets_what_it_deserves(attack, user):
     _judge(attack, _refereed(attack, as_root=USERS[user]))
 

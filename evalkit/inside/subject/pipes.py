@@ -128,6 +128,8 @@ class Talker:
                     self.over = "not-plain"
 
     def _hear(self, line: bytes) -> None:
+        if self.over is not None:  # whoever misspoke is not listened to further
+            return
         try:
             told = json.loads(line, parse_constant=refuse_constant)
             # Refuses 1e999 and lone surrogates, which would pass as JSON so far.

@@ -15,7 +15,7 @@ MOST = 12
 
 
 def fill(pipe):
-    room = mmap.mmap(-1, PIECE)
+    room = mmap.mmap(-1, PIECE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for at in range(0, PIECE, mmap.PAGESIZE):
         room[at] = 1
     os.write(pipe, b"x")
