@@ -18,6 +18,8 @@ from evalkit.records import Delivery, Record, Selection, Step, TrialKey
 
 T = TypeVar("T")
 SEAL = "evidence.json"
+N_FOLDERS_ABOVE = 3
+"""The folders of a run that lead to an attempt's: trial, trials, run."""
 
 
 class Delivered(Record, frozen=True):
@@ -74,10 +76,10 @@ class StepEvidence:
         """Keep the exit facts of the agent's process."""
         self._write("call.json", finished)
 
-    def add_session(self, folder: Path) -> None:
-        """Keep the agent's own session files, where it left any."""
-        if folder.is_dir():
-            files.snapshot(folder, self.session)
+    def add_session(self, home: Path, below: str) -> None:
+        """Keep the agent's own session files, where it left any below its home."""
+        left_out = files.snapshot(home, self.session, below=below)
+        self._write("session_left_out.json", left_out)
 
     def add_workspace(self, workspace: Path, private: Path) -> None:
         """Keep the delivered workspace; `private` receives a clean copy of it."""
@@ -130,10 +132,16 @@ class Evidence:
         return self.step(step)
 
     def seal(self, *, isolation: str, simulated: bool) -> None:
-        """Make everything durable, then write the digests."""
+        """Make everything durable, its folders' names too, then write the digests."""
         files.sync_tree(self.folder)
+        for above in self.folder.parents[:N_FOLDERS_ABOVE]:
+            files.sync_folder(above)
         sealed = Seal(self.key, self.attempt, isolation, simulated, self._digests())
         files.write_atomic(self.folder / SEAL, files.encode_json(sealed))
+
+    def clear_unwritten(self) -> None:
+        """Remove a seal that a killed process did not finish."""
+        files.clear_unwritten(self.folder / SEAL)
 
     def load_seal(self) -> Seal:
         """Read the seal and hold the files against it.

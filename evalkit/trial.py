@@ -19,6 +19,7 @@ from evalkit.records import (
     TrialResult,
     TrialSpec,
 )
+from evalkit.sandbox import Place
 
 GRACE_S = 5.0
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
@@ -55,8 +56,9 @@ def run_trial(spec: TrialSpec, inputs: Inputs) -> TrialResult:
         files.write_entries(
             files.read_tree(inputs.root / "cases" / case.id / "fixture"), workspace
         )
+        place = inputs.box.place(workspace, private / "home", private / "staging")
         for step in case.steps:
-            _carry_out(spec, step, inputs, evidence.start(step), private)
+            _carry_out(spec, step, inputs, evidence.start(step), place)
             result = conclude_step(evidence.step(step), step, inputs)
             score = scoring.grade_score(result.grade)
             if not outcomes.goes_on(result, step, score, outcomes.registered_table()):
@@ -121,13 +123,14 @@ def seed_of(seed: int, key: TrialKey, step: Step) -> int:
 
 
 def _carry_out(
-    spec: TrialSpec, step: Step, inputs: Inputs, evidence: StepEvidence, private: Path
+    spec: TrialSpec, step: Step, inputs: Inputs, evidence: StepEvidence, place: Place
 ) -> None:
     """Deliver the arm, run the agent, save the workspace, question it."""
     case = inputs.cases[spec.key.case]
-    _run_agent(spec, step, inputs, evidence, private)
-    copy = private / f"graded-{step.folder}"
-    evidence.add_workspace(private / "workspace", copy)
+    _run_agent(spec, step, inputs, evidence, place)
+    workspace = place.workspace.host
+    copy = workspace.with_name(f"graded-{step.folder}")
+    evidence.add_workspace(workspace, copy)
     grading.grade(
         case,
         step,
@@ -140,19 +143,19 @@ def _carry_out(
 
 
 def _run_agent(
-    spec: TrialSpec, step: Step, inputs: Inputs, evidence: StepEvidence, private: Path
+    spec: TrialSpec, step: Step, inputs: Inputs, evidence: StepEvidence, place: Place
 ) -> None:
     arm, case = inputs.arms[spec.key.arm], inputs.cases[spec.key.case]
     selection = inputs.selection(arm, case, step)
     picked = selection.picked if selection else None
     delivery = inputs.delivery(arm, case, step, picked)
     evidence.add_delivery(delivery, selection)
-    home, staging = _fresh(private, "home"), _fresh(private, "staging")
+    home = _fresh(place.home.host)
+    _fresh(place.staging.host)
     config = home / inputs.agent.config_home
     config.mkdir()
     delivered = tuple(files.Entry(*item) for item in delivery.files.items())
     files.write_entries(delivered, config)
-    place = inputs.box.place(private / "workspace", home, staging)
     task = Task(spec.key, step, delivery.prompt, inputs.plan.model, place, spec.seed)
     command = inputs.agent.command(task)
     launch = inputs.box.agent_argv(
@@ -170,11 +173,10 @@ def _run_agent(
         caps=launch.caps,
     )
     evidence.add_call(finished)
-    evidence.add_session(config / "projects")
+    evidence.add_session(home, f"{inputs.agent.config_home}/projects")
 
 
-def _fresh(private: Path, name: str) -> Path:
-    folder = private / name
+def _fresh(folder: Path) -> Path:
     files.remove_tree(folder)
     folder.mkdir()
     return folder

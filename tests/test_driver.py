@@ -613,7 +613,7 @@ def _run(*argv: str) -> Question:
 
 @pytest.mark.needs_sandbox
 def test_an_ordinary_users_driver_takes_no_signal_from_inside(tmp_path, monkeypatch):
-    monkeypatch.setattr(identity, "is_whole_root", lambda: False)
+    monkeypatch.setattr(identity, "may_drop", lambda: False)
     wire = Wire("bwrap", deliver(tmp_path / "delivered"))
     boxed = _begin(wire)
     boxed.run("sh", "-c", "kill -9 1; kill -INT 1; kill -TERM 1; kill -STOP 1")

@@ -51,11 +51,48 @@ def test_a_snapshot_takes_regular_files_and_names_what_it_left_out(tmp_path):
     (tree / "out").symlink_to("/etc/passwd")
     os.mkfifo(tree / "pipe")
     with (tree / "huge").open("wb") as huge:
-        huge.truncate(files.MAX_FILE_BYTES + 1)
+        huge.truncate(files.untrusted.MAX_FILE_BYTES + 1)
     left_out = files.snapshot(tree, tmp_path / "copy")
     assert [line.split(":")[0] for line in left_out] == ["huge", "out", "pipe"]
     assert (tmp_path / "copy" / "sub" / "b.sh").read_text() == "b"
     assert not (tmp_path / "copy" / "out").exists()
+
+
+def test_a_link_on_the_way_to_a_snapshot_is_not_followed(tmp_path):
+    (tmp_path / "secret" / "projects").mkdir(parents=True)
+    (tmp_path / "secret" / "projects" / "s.jsonl").write_text("secret")
+    for name in (".claude", "projects"):
+        home = tmp_path / name / "home"
+        (home / ".claude").mkdir(parents=True)
+        link = home / ".claude" if name == ".claude" else home / ".claude/projects"
+        if link.is_dir():
+            link.rmdir()
+        link.symlink_to(tmp_path / "secret" / ("" if name == ".claude" else "projects"))
+        copy = tmp_path / name / "copy"
+        left_out = files.snapshot(home, copy, below=".claude/projects")
+        assert left_out == (".claude/projects: Not a directory",)
+        assert list(copy.iterdir()) == []
+
+
+def test_what_cannot_be_kept_by_its_name_is_left_out_by_name(tmp_path):
+    tree = _tree(tmp_path / "t")
+    Path(os.fsdecode(os.fsencode(tree) + b"/\xff")).write_text("x")
+    assert files.snapshot(tree, tmp_path / "copy") == (
+        "\\udcff: a name that is no Unicode",
+    )
+    files.digest_entries(files.read_tree(tmp_path / "copy"))
+
+
+def test_a_flood_of_files_is_cut_and_counted(tmp_path):
+    tree = tmp_path / "t"
+    tree.mkdir()
+    n_files = files.untrusted.MAX_FILES + files.untrusted.MAX_TOLD + 5
+    for n in range(n_files):
+        os.close(os.open(tree / str(n), os.O_CREAT))
+    left_out = files.snapshot(tree, tmp_path / "copy")
+    assert len(os.listdir(tmp_path / "copy")) == files.untrusted.MAX_FILES
+    assert len(left_out) == files.untrusted.MAX_TOLD + 1
+    assert left_out[-1] == "... and 5 more"
 
 
 def test_an_archive_depends_on_content_alone(tmp_path):

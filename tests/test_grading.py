@@ -77,7 +77,11 @@ class Lab:
 
     def case(self, **changes):
         step = Step(1, "task", "do it")
-        digests = Digests("c", "f", "g", "r")
+        fixture, grader = (
+            files.tree_digest(self.root / name)
+            for name in ("cases/x/fixture", "graders/x")
+        )
+        digests = Digests("c", fixture, grader, "r")
         known = Case("x", "X", Kind.FEATURE, "none", (step,), digests)
         return msgspec.structs.replace(known, **changes)
 

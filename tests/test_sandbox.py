@@ -47,7 +47,7 @@ CALLERS = ["user", "root"] if os.geteuid() == 0 else ["user"]
 def box(request, monkeypatch):
     """A sandbox as an ordinary user's, and as root's."""
     if request.param == "user":
-        monkeypatch.setattr(identity, "is_whole_root", lambda: False)
+        monkeypatch.setattr(identity, "may_drop", lambda: False)
     probe._probe.cache_clear()
     yield sandbox.open_box("bwrap", allow_unsandboxed=False)
     probe._probe.cache_clear()

@@ -18,6 +18,7 @@ read, or replayed.
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -86,6 +87,7 @@ def grade(
     Raises:
         DriftError: The grader or the fixture is not the one that was loaded.
         SandboxUnavailableError: No subject could be started.
+        OSError: The disk did not take an answer.
         StoppedEarlyError: `process.end_all` was called meanwhile.
     """
     started = time.monotonic()
@@ -95,6 +97,8 @@ def grade(
         launch = box.subject_argv(workspace, DRIVER_FD)
         work = msgspec.structs.replace(work, launch=launch)
         told = run_grader(work, case.grade_timeout_s)
+        if told.disk_fault is not None:
+            raise OSError(told.disk_fault, os.strerror(told.disk_fault), str(answers))
     else:
         told = run_foreign(
             case, step, workspace, root=root, box=box, seed=seed, answers=answers

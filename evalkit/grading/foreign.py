@@ -31,13 +31,14 @@ def run_foreign(
 ) -> Told:
     """Run a case's grader command in the sandbox.
 
-    It may write to the workspace, a private copy, and reads its own folder; the
+    It may write to the workspace, a private copy, and reads a copy of its own folder; the
     words `{workspace}`, `{grader}`, `{step}` and `{seed}` are filled in.
     """
     with files.private_folder() as private:
-        home = private / "home"
+        home, grader = private / "home", private / "grader"
         home.mkdir()
-        place = box.place(workspace, home, root / "graders" / case.id)
+        files.write_entries(files.read_tree(root / "graders" / case.id), grader)
+        place = box.place(workspace, home, grader)
         values = {
             "{workspace}": place.workspace.seen,
             "{grader}": place.staging.seen,

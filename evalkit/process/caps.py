@@ -31,6 +31,7 @@ class Caps(Record, frozen=True):
     """
 
     memory_bytes: int
+    n_processes: int
     disk_bytes: int | None = None
     folders: tuple[str, ...] = ()
 
@@ -44,8 +45,10 @@ def first_excess(pid: int, caps: Caps, ended: threading.Event) -> str | None:
     """Wait until a process takes too much, and say what; None once it ended."""
     disk_at = time.monotonic()
     while not ended.wait(MEMORY_EVERY_S):
-        memory_bytes = sum(map(own_memory_bytes, family(pid)))
-        if memory_bytes > caps.memory_bytes:
+        members = family(pid)
+        if len(members) > caps.n_processes:
+            return f"it ran over {caps.n_processes:,} processes"
+        if sum(map(own_memory_bytes, members)) > caps.memory_bytes:
             return f"its processes held over {caps.memory_bytes:,} bytes of memory"
         if caps.disk_bytes is None or time.monotonic() < disk_at:
             continue

@@ -67,7 +67,7 @@ class Box(Record, frozen=True):
         binds: Sequence[Mount] = (),
         network: Network = Network.NONE,
     ) -> Launch:
-        """How to start an agent, to whom workspace and home now belong.
+        """How to start an agent, to whom its place now belongs.
 
         Args:
             argv: Its command, with paths as it sees them.
@@ -80,12 +80,13 @@ class Box(Record, frozen=True):
         writable = (place.workspace, place.home)
         caps = Caps(
             memory_bytes=limits.AGENT_MEMORY_BYTES,
+            n_processes=limits.AGENT["nproc"],
             disk_bytes=limits.AGENT_DISK_BYTES,
             folders=tuple(str(mount.host) for mount in writable),
         )
         if self.isolation.level == NONE:
             return Launch(tuple(argv), dict(env), place.workspace.host, caps)
-        for mount in writable:
+        for mount in (*writable, place.staging):
             place.identity.give(mount.host)
         words = boxed(
             argv,
@@ -101,8 +102,14 @@ class Box(Record, frozen=True):
         return Launch(words, {}, None, caps, contained=True)
 
     def subject_argv(self, workspace: Path, fd: int) -> Launch:
-        """How to start the driver on a read-only workspace, with its socket `fd`."""
-        caps = Caps(memory_bytes=limits.SUBJECT_MEMORY_BYTES)
+        """How to start the driver on a read-only workspace, with its socket `fd`.
+
+        The workspace, a private copy, now belongs to whoever the driver runs as.
+        """
+        caps = Caps(
+            memory_bytes=limits.SUBJECT_MEMORY_BYTES,
+            n_processes=limits.SUBJECT["nproc"],
+        )
         if self.isolation.level == NONE:
             argv = (sys.executable, *PYTHON_OPTIONS, "-S", str(view.DRIVER), str(fd))
             scratch = workspace.parent / f".{workspace.name}.scratch"
@@ -110,10 +117,13 @@ class Box(Record, frozen=True):
             return Launch(words, _subject_env(str(scratch)), None, caps)
         argv = (view.python(), *PYTHON_OPTIONS, "-S", view.DRIVER_SEEN, str(fd))
         tmp = "/tmp"  # noqa: S108 - the sandbox's own
+        identity = next_identity()
+        identity.give(workspace)
         words = boxed(
             argv,
             _subject_env(tmp),
             tmp,
+            identity=identity,
             read_only=(
                 Mount(workspace, "/workspace"),
                 Mount(view.DRIVER, view.DRIVER_SEEN),
@@ -131,7 +141,7 @@ def boxed(
     read_only: Sequence[Mount] = (),
     writable: Sequence[Mount] = (),
     as_pid_1: bool = False,
-    identity: Identity | None = None,
+    identity: Identity,
     tmp_bytes: int = limits.SUBJECT_TMP_BYTES,
     kernel_limits: Mapping[str, int] = limits.SUBJECT,
     network: Network = Network.NONE,
@@ -141,16 +151,15 @@ def boxed(
     A user who was dropped to is not made pid 1: the kernel would not let bwrap end
     it at its own death, and it cannot look into a pid 1 that is root's.
     """
-    who = identity or next_identity()
-    numbers = who.uid, who.gid
+    numbers = identity.uid, identity.gid
     return (
         *(*OPEN_FILTER, str(view.filter_file())),
         process.find_program("bwrap") or "bwrap",
         *view.ISOLATION,
         *(() if network is Network.OPEN else view.NO_NETWORK),
-        *who.namespace,
+        *identity.namespace,
         *("--seccomp", SECCOMP_FD),
-        *(("--as-pid-1",) if as_pid_1 and not who.drops else ()),
+        *(("--as-pid-1",) if as_pid_1 and not identity.drops else ()),
         *view.SYSTEM,
         *_tmpfs("/tmp", tmp_bytes),  # noqa: S108
         *_tmpfs("/dev/shm", limits.SHM_BYTES),  # noqa: S108
@@ -159,7 +168,7 @@ def boxed(
         *(word for item in env.items() for word in ("--setenv", *item)),
         *view.CLOSED,
         *("--chdir", cwd),
-        *who.become,
+        *identity.become,
         *limits.words(kernel_limits),
         *argv,
     )

@@ -61,23 +61,18 @@ _next = itertools.count(os.getpid())
 
 def next_identity() -> Identity:
     """Who the next sandbox runs as."""
-    if is_whole_root():
+    if may_drop():
         number = FIRST_UNUSED + next(_next) % N_UNUSED
         return Identity(number, number, drops=True)
     return Identity(os.getuid(), os.getgid(), drops=False)
 
 
-def is_whole_root() -> bool:
-    """True for a root that could become the users set aside.
+def may_drop() -> bool:
+    """True for a root that may mount, and could become the users set aside.
 
-    A root that is one only in a user namespace of its own has no others to become.
+    Other roots, in most containers and in user namespaces, are as ordinary users.
     """
-    return os.geteuid() == 0 and _maps(FIRST_UNUSED + N_UNUSED)
-
-
-def lacks_rights() -> bool:
-    """True for such a root where it may not mount, as in most containers."""
-    return is_whole_root() and not _has_sys_admin()
+    return os.geteuid() == 0 and _has_sys_admin() and _maps(FIRST_UNUSED + N_UNUSED - 1)
 
 
 def _has_sys_admin() -> bool:

@@ -1,8 +1,8 @@
 """What a process in the sandbox may take.
 
-Limits of the kernel bind each process, its count of processes the whole sandbox
-(the user namespace's, or the user's where each sandbox has one of its own). What
-all processes take together is watched from outside; see `process.Caps`.
+Limits of the kernel bind each process, and its count of processes the sandbox's
+user; a root that cannot be dropped is bound by none. What all processes take
+together, and their number, is watched from outside; see `process.Caps`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Two kinds of trees are told apart. A *trusted* tree (cases, graders, skills) must
 hold regular files only; anything else is an error. An *untrusted* tree (what an
-agent left) is copied by `snapshot`, which takes regular files within a size cap
-and names what it left out.
+agent left) is copied by `snapshot`, which takes regular files within caps and
+names what it left out.
 """
 
 from __future__ import annotations
@@ -24,12 +24,9 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from evalkit.errors import InputError
+from evalkit.files import untrusted
 
 T = TypeVar("T")
-CACHE_FOLDERS = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})
-MAX_WORKSPACE_BYTES = 64 * 1024 * 1024
-MAX_DEPTH = 32
-MAX_FILE_BYTES = 16 * 1024 * 1024
 
 
 class Entry(NamedTuple):
@@ -40,7 +37,7 @@ class Entry(NamedTuple):
     executable: bool = False
 
 
-def read_regular(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+def read_regular(path: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> bytes:
     """Read a regular file without following a link or waiting on a pipe.
 
     Raises:
@@ -61,7 +58,7 @@ def read_regular(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
             raise InputError(
                 path,
                 expected="a regular file",
-                found=_kind_name(found.st_mode),
+                found=untrusted.kind_name(found.st_mode),
                 cure="put a regular file there",
             )
         data = opened.read(max_bytes + 1)
@@ -75,7 +72,9 @@ def read_regular(path: Path, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     return data
 
 
-def read_tree(folder: Path, *, max_bytes: int = MAX_FILE_BYTES) -> tuple[Entry, ...]:
+def read_tree(
+    folder: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES
+) -> tuple[Entry, ...]:
     """All files of a trusted tree, sorted by path; caches are passed over.
 
     Raises:
@@ -92,7 +91,7 @@ def read_tree(folder: Path, *, max_bytes: int = MAX_FILE_BYTES) -> tuple[Entry, 
             raise InputError(
                 path,
                 expected="regular files and folders only",
-                found=_kind_name(mode),
+                found=untrusted.kind_name(mode),
                 cure="replace it by what it stands for",
             )
         data = read_regular(path, max_bytes=max_bytes)
@@ -166,32 +165,37 @@ def safe_relative(path: str) -> Path:
     return relative
 
 
-def snapshot(source: Path, target: Path) -> tuple[str, ...]:
+def snapshot(source: Path, target: Path, *, below: str = "") -> tuple[str, ...]:
     """Copy what an agent left, regular files only, into a new private folder.
 
+    Args:
+        source: A folder of ours, in which all may be somebody else's.
+        target: Made.
+        below: Path in the source to begin at; no link on the way is followed.
+
     Returns:
-        What was left out, each as `path: why`, sorted.
+        What was left out, each as `path: why`, sorted; the end of a long list is
+        only counted.
     """
     left_out: list[str] = []
-    total = 0
-    target.mkdir(parents=True)
-    for path, mode in _walk(source):
-        name = path.relative_to(source).as_posix()
-        if not stat.S_ISREG(mode):
-            left_out.append(f"{name}: {_kind_name(mode)}")
-            continue
-        try:
-            data = read_regular(path)
-        except InputError as error:
-            left_out.append(f"{name}: {error.found}")
-            continue
-        total += len(data)
-        if total > MAX_WORKSPACE_BYTES:
-            left_out.append(f"{name}: workspace over {MAX_WORKSPACE_BYTES:,} bytes")
-            continue
-        entry = Entry(name, data, executable=bool(mode & stat.S_IXUSR))
-        write_entries((entry,), target)
-    return tuple(sorted(left_out))
+    n_files = n_bytes = 0
+    for found in untrusted.walk(source, below):
+        why = found.why
+        if found.data is not None:
+            if n_files == untrusted.MAX_FILES:
+                why = f"over {untrusted.MAX_FILES:,} files"
+            elif n_bytes + len(found.data) > untrusted.MAX_BYTES:
+                why = f"over {untrusted.MAX_BYTES:,} bytes in all"
+            else:
+                entry = Entry(found.path, found.data, executable=found.executable)
+                write_entries((entry,), target)
+                n_files, n_bytes = n_files + 1, n_bytes + len(found.data)
+        if why:
+            left_out.append(f"{found.path}: {why}")
+    target.mkdir(parents=True, exist_ok=True)
+    told = sorted(left_out)[: untrusted.MAX_TOLD]
+    n_more = len(left_out) - len(told)
+    return (*told, f"... and {n_more:,} more") if n_more else tuple(told)
 
 
 def pack(folder: Path) -> bytes:
@@ -216,12 +220,22 @@ def unpack(archive: bytes, folder: Path) -> None:
 def write_atomic(path: Path, data: bytes) -> None:
     """Replace a file so that a crash leaves the old or the new one, never half."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with temporary.open("wb") as opened:
-        opened.write(data)
-        opened.flush()
-        os.fsync(opened.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
+
+
+def clear_unwritten(path: Path) -> None:
+    """Remove what a killed `write_atomic` left; nobody may write it meanwhile."""
+    for left in path.parent.glob(f".{path.name}.*.new"):
+        left.unlink()
 
 
 def write_once(path: Path, data: bytes) -> None:
@@ -232,9 +246,13 @@ def write_once(path: Path, data: bytes) -> None:
     """
     try:
         with path.open("xb") as opened:
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
+            try:
+                opened.write(data)
+                opened.flush()
+                os.fsync(opened.fileno())
+            except BaseException:
+                path.unlink()
+                raise
     except FileExistsError as error:
         raise InputError(
             path,
@@ -365,9 +383,9 @@ def package_data(name: str) -> bytes:
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Every entry below a folder that is no folder, with its mode; caches left out.
+    """Every entry below a trusted folder that is no folder, with its mode; caches left out.
 
-    A folder nested deeper than `MAX_DEPTH` is given itself, and not entered.
+    A folder nested deeper than `untrusted.MAX_DEPTH` is given itself, and not entered.
     """
     stack = [(folder, 0)]
     while stack:
@@ -378,9 +396,9 @@ def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
                 if not stat.S_ISDIR(mode):
                     if not entry.name.endswith(".pyc"):
                         yield Path(entry.path), mode
-                elif depth == MAX_DEPTH:
+                elif depth == untrusted.MAX_DEPTH:
                     yield Path(entry.path), mode
-                elif entry.name not in CACHE_FOLDERS:
+                elif entry.name not in untrusted.CACHE_FOLDERS:
                     stack.append((Path(entry.path), depth + 1))
 
 
@@ -402,13 +420,3 @@ def _empty(folder: Path) -> None:
                 else:
                     Path(inner.path).unlink()
             path.rmdir()
-
-
-def _kind_name(mode: int) -> str:
-    kinds = {
-        stat.S_IFLNK: "a link",
-        stat.S_IFIFO: "a pipe",
-        stat.S_IFSOCK: "a socket",
-        stat.S_IFDIR: "a folder nested too deep",
-    }
-    return kinds.get(stat.S_IFMT(mode), "a special file")
