@@ -12,6 +12,7 @@ import pytest
 
 from evalkit import process
 from evalkit.errors import StoppedEarlyError
+from evalkit.process import Caps
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
 HOLD = "import os; held = os.open(FIFO, os.O_WRONLY); os.write(held, b'up');"
@@ -262,3 +263,60 @@ def test_a_signal_to_what_was_reaped_goes_nowhere():
     running = process.start((*PYTHON, "pass"), env={})
     assert running.wait(60) == running.end()
     running.signal(signal.SIGKILL)
+
+
+# --- caps -------------------------------------------------------------------
+
+MIB = 1024 * 1024
+HOLDERS = """
+import os, signal, sys
+for _ in range(4):
+    if not os.fork():
+        os.setsid()
+        held = bytes(30 * 2**20) + b'x'
+        kept = bytearray(held)
+        signal.pause()
+signal.pause()
+"""
+
+
+def test_memory_is_counted_over_all_processes_and_ends_them_all(tmp_path):
+    ended = _run(HOLDERS, tmp_path, caps=Caps(memory_bytes=100 * MIB, n_processes=50))
+    assert ended.excess == "its processes held over 104,857,600 bytes of memory"
+    assert (ended.exit_code, ended.timed_out) == (-9, False)
+
+
+def test_one_process_may_take_what_all_may(tmp_path):
+    code = "kept = bytearray(30 * 2**20)"
+    ended = _run(code, tmp_path, caps=Caps(memory_bytes=100 * MIB, n_processes=50))
+    assert (ended.excess, ended.exit_code) == (None, 0)
+
+
+def test_a_process_that_starts_too_many_is_ended(tmp_path):
+    code = (
+        "import os, signal\n"
+        "for _ in range(30):\n    if not os.fork(): signal.pause()\n"
+        "signal.pause()"
+    )
+    ended = _run(code, tmp_path, caps=Caps(memory_bytes=10_000 * MIB, n_processes=20))
+    assert ended.excess == "it ran over 20 processes"
+
+
+def test_a_process_that_fills_its_folders_is_ended(tmp_path):
+    (tmp_path / "own" / "deep").mkdir(parents=True)
+    code = (
+        "import signal\n"
+        "for n in range(8):\n"
+        f"    open('{tmp_path}/own/deep/' + str(n), 'wb').write(bytes(2**20))\n"
+        "signal.pause()"
+    )
+    caps = Caps(
+        memory_bytes=10_000 * MIB,
+        n_processes=20,
+        disk_bytes=4 * MIB,
+        folders=(str(tmp_path / "own"),),
+    )
+    assert (
+        _run(code, tmp_path, caps=caps).excess
+        == "it filled over 4,194,304 bytes of disk"
+    )

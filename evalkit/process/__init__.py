@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from evalkit.errors import InfrastructureError, StoppedEarlyError
-from evalkit.process.caps import Caps, can_watch, first_excess
+from evalkit.process.caps import Caps, can_watch, end_family, first_excess
 from evalkit.records import Record
 
 __all__ = [
@@ -120,7 +120,7 @@ class Running:
     def _watch(self, caps: Caps) -> None:
         self.excess = first_excess(self.pid, caps, self._ended)
         if self.excess:
-            self.signal(signal.SIGKILL)
+            end_family(self.pid)
 
     def _reap(self) -> Exit:
         with self._lock:

@@ -7,6 +7,7 @@ but most users may not make one.
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterable
@@ -58,6 +59,13 @@ def first_excess(pid: int, caps: Caps, ended: threading.Event) -> str | None:
         took_s = time.monotonic() - started
         disk_at = time.monotonic() + max(DISK_EVERY_S, DISK_SHARE * took_s)
     return None
+
+
+def end_family(pid: int) -> None:
+    """Kill a process and all its descendants, children before their parents."""
+    for member in reversed(family(pid)):
+        with suppress(OSError):
+            os.kill(member, signal.SIGKILL)
 
 
 def family(pid: int) -> list[int]:
