@@ -211,10 +211,26 @@ def pack(folder: Path) -> bytes:
 
 
 def unpack(archive: bytes, folder: Path) -> None:
-    """Extract a tar of ours below a folder; nothing may leave it."""
+    """Extract a tar of ours below a folder; nothing may leave it.
+
+    Raises:
+        InputError: It is no plain tar of regular files, as `pack` makes them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        tar.extractall(folder, filter="data")
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
+            odd = [m.name for m in tar if not m.isreg() or m.issparse()]
+            if not odd:
+                tar.extractall(folder, filter="data")
+    except (tarfile.TarError, ValueError) as error:
+        odd = [str(error)]
+    if odd:
+        raise InputError(
+            "archive of a workspace",
+            expected="a plain tar of regular files",
+            found=odd[0],
+            cure="restore it from a copy",
+        )
 
 
 def write_atomic(path: Path, data: bytes) -> None:
