@@ -36,10 +36,19 @@ from evalkit.records import (
     TrialResult,
 )
 from evalkit.registration import load_registration
-from evalkit.regrade.again import Reopened, StepAgain, grade_step, reopen
+from evalkit.regrade.again import (
+    ANSWERS,
+    WORKSPACE,
+    Reopened,
+    StepAgain,
+    grade_step,
+    reopen,
+)
 from evalkit.run import open_journal
 from evalkit.sandbox import Box
 from evalkit.trial import conclude
+
+__all__ = ["ANSWERS", "WORKSPACE", "Regrade", "regrade", "results_of"]
 
 FOLDER = "regrades"
 UNGRADED = "nothing to grade"
