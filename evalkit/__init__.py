@@ -32,6 +32,7 @@ Modules, from what people use to what everything rests on:
     evidence       the folder of an attempt
     facts          journal -> what became of every planned trial
     routing        which skill a step's words call for
+    inflight       work on threads that ends at once on Ctrl-C
     sandbox        the only argv builder of isolation
     process        the only door to processes
     files          the only door to files

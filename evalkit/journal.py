@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,6 +19,7 @@ import msgspec
 
 from evalkit import files
 from evalkit.errors import InputError, RunLockedError
+from evalkit.files import disk
 from evalkit.records import Bodies, Event
 
 GENESIS = "0" * 64
@@ -53,8 +55,8 @@ def read_journal(path: Path) -> Journal:
 class Writer:
     """The one writer of a run's journal; holds the lock as long as it is open.
 
-    Opening cuts a torn last line: its event is written again by whoever finds
-    its evidence.
+    Opening cuts a torn last line, and so does the next append after one that
+    failed: its event is written again by whoever finds its evidence.
     """
 
     def __init__(self, path: Path, *, now: Callable[[], str]) -> None:
@@ -80,28 +82,48 @@ class Writer:
             ) from error
         try:
             found = read_journal(path)
-            self._file = path.open("ab")
-            if found.torn:
-                _cut_torn_line(path)
+            self._file = path.open("ab", buffering=0)
+            self._size = _end_of_last_line(path)
+            self._cut()
+            files.sync_folder(path.parent)
         except BaseException:
             self._lock.release()
             raise
-        files.sync_folder(path.parent)
         self.was_torn = found.torn
         self.events = list(found.events)
         self.head = found.head
 
     def append(self, body: Bodies) -> Event:
-        """Write one event and wait until it is on the disk."""
+        """Write one event and wait until it is on the disk.
+
+        Raises:
+            OSError: The disk did not take it; the journal can be appended to still.
+        """
         with self._mutex:
+            self._cut()
             event = Event(len(self.events) + 1, self._now(), self.head, body)
             line = _encoder.encode(event)
-            self._file.write(line + b"\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            self._write(line + b"\n")
+            self._size += len(line) + 1
             self.head = files.sha256(line)
             self.events.append(event)
             return event
+
+    def _write(self, data: bytes) -> None:
+        """Make bytes durable, or leave none of them."""
+        try:
+            disk.write_all(self._file, data)
+            os.fsync(self._file.fileno())
+        except BaseException:
+            with suppress(OSError):  # then the next append cuts, or fails too
+                self._cut()
+            raise
+
+    def _cut(self) -> None:
+        """Take away what stands behind the last line that is known to be whole."""
+        if os.fstat(self._file.fileno()).st_size != self._size:
+            os.ftruncate(self._file.fileno(), self._size)
+            os.fsync(self._file.fileno())
 
     def __enter__(self) -> Self:
         return self
@@ -116,12 +138,8 @@ class Writer:
         self._lock.release()
 
 
-def _cut_torn_line(path: Path) -> None:
-    data = path.read_bytes()
-    with path.open("r+b") as opened:
-        opened.truncate(data.rfind(b"\n") + 1)
-        opened.flush()
-        os.fsync(opened.fileno())
+def _end_of_last_line(path: Path) -> int:
+    return path.read_bytes().rfind(b"\n") + 1
 
 
 def _checked(line: bytes, n: int, head: str, path: Path) -> Event:

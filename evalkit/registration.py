@@ -10,6 +10,7 @@ import msgspec
 
 from evalkit import files
 from evalkit.errors import DriftError
+from evalkit.files import disk
 from evalkit.records import Registration
 
 FILE = "registration.json"
@@ -70,8 +71,10 @@ def write_registration(root: Path, registration: Registration) -> Path:
         InputError: The run exists already.
     """
     run = root / "runs" / registration.run_id
-    run.mkdir(parents=True, exist_ok=True)
-    files.write_once(run / FILE, files.encode_json(registration))
+    with disk.faults_named(root):
+        run.mkdir(parents=True, exist_ok=True)
+        files.sync_folder(run.parent)
+        files.write_once(run / FILE, files.encode_json(registration))
     return run
 
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from evalkit import process, schedule
+from evalkit import schedule
 from evalkit.errors import (
     DriftError,
-    EvalkitError,
     InfrastructureError,
     InputError,
     StoppedEarlyError,
 )
 from evalkit.evidence import Evidence, attempts_kept
+from evalkit.files import disk
+from evalkit.inflight import InFlight
 from evalkit.inputs import Inputs
 from evalkit.journal import Writer, read_journal
 from evalkit.outcomes import MAX_ATTEMPTS, STOPS_RUN
@@ -94,32 +96,18 @@ def run_plan(
         DriftError: What is here differs from what was registered.
         RunLockedError: Another process works on this run.
         StoppedEarlyError: Budget, deadline or Ctrl-C; run again to go on.
-        InfrastructureError: Login or sandbox failed; run again once mended.
+        InfrastructureError: Login, sandbox or disk failed; run again once mended.
     """
-    registration = load_registration(folder)
-    inputs = Inputs(registration.plan, root)
-    check_drift(registration, inputs.describe(registration.created_at))
-    with open_journal(folder, now) as journal:
-        walk = _Walk(
-            folder,
-            registration,
-            inputs,
-            journal,
-            n_workers=n_workers,
-            progress=progress,
-        )
-        reason, detail = "fault", ""
-        try:
-            reason = walk.carry_out(monotonic)
-        except KeyboardInterrupt:
-            reason, detail = "interrupted", "Ctrl-C"
-        except EvalkitError as error:
-            reason, detail = _reason_of(error), str(error)
-            raise
-        finally:
-            if reason != "nothing to do":
-                journal.append(RunEnded(reason, detail))
-        found = _status(folder, registration, journal.events)
+    with disk.faults_named(folder):
+        registration = load_registration(folder)
+        inputs = Inputs(registration.plan, root)
+        check_drift(registration, inputs.describe(registration.created_at))
+        with open_journal(folder, now) as journal, InFlight(n_workers) as in_flight:
+            walk = _Walk(
+                folder, registration, inputs, journal, in_flight, progress=progress
+            )
+            reason = walk.to_its_end(monotonic)
+            found = _status(folder, registration, journal.events)
     if reason not in {"complete", "nothing to do"}:
         raise StoppedEarlyError(
             f"{folder.name}: stopped by {reason} after {found.n_done} of "
@@ -137,55 +125,66 @@ class _Walk:
         registration: Registration,
         inputs: Inputs,
         journal: Writer,
+        in_flight: InFlight,
         *,
-        n_workers: int,
         progress: Callable[[Status], None] | None,
     ) -> None:
         self._folder = folder
         self._registration = registration
         self._inputs = inputs
         self._journal = journal
-        self._n_workers = n_workers
+        self._in_flight = in_flight
         self._progress = progress
 
-    def carry_out(self, monotonic: Callable[[], float]) -> str:
-        """Walk all blocks; returns why it stopped."""
+    def to_its_end(self, monotonic: Callable[[], float]) -> str:
+        """Walk all blocks and journal why that ended, which is returned or raised."""
+        try:
+            with disk.faults_named(self._folder):
+                try:
+                    reason, detail = self._carry_out(monotonic), ""
+                except KeyboardInterrupt:
+                    reason, detail = "interrupted", "Ctrl-C"
+                if reason != "nothing to do":
+                    self._journal.append(RunEnded(reason, detail))
+                return reason
+        except Exception as error:
+            with suppress(OSError):  # what ended the run is the error to tell
+                self._journal.append(RunEnded(_reason_of(error), str(error)))
+            raise
+
+    def _carry_out(self, monotonic: Callable[[], float]) -> str:
         blocks = schedule.blocks_of(self._registration.schedule)
         if not any(self._todo(block) for block in blocks):
             last = _last_turn(self._journal.events)
-            return "nothing to do" if isinstance(last, RunEnded) else "complete"
+            said = isinstance(last, RunEnded) and last.reason == "complete"
+            return "nothing to do" if said else "complete"
         self._journal.append(
             RunStarted(
-                self._registration.digest, self._inputs.box.isolation, self._n_workers
+                self._registration.digest,
+                self._inputs.box.isolation,
+                self._in_flight.n_workers,
             )
         )
         self._note_deviations()
         self._conclude_whole()
         budget = self._registration.plan.budget
         deadline = monotonic() + budget.deadline_ms / 1000
-        with ThreadPoolExecutor(self._n_workers) as pool:
-            for block in blocks:
-                todo = self._todo(block)
-                if not todo:
-                    continue
-                if self._calls_after(todo) > budget.max_calls:
-                    return "budget"
-                if monotonic() > deadline:
-                    return "deadline"
-                self._check_drift()
-                self._run_block(block, pool)
+        for block in blocks:
+            todo = self._todo(block)
+            if not todo:
+                continue
+            if self._calls_after(todo) > budget.max_calls:
+                return "budget"
+            if monotonic() > deadline:
+                return "deadline"
+            self._check_drift()
+            self._run_block(block)
         return "complete"
 
-    def _run_block(self, block: Block, pool: ThreadPoolExecutor) -> None:
+    def _run_block(self, block: Block) -> None:
         """Run a block until each trial has a result that counts, or no try left."""
         while todo := self._todo(block):
-            futures = [pool.submit(self._attempt, key) for key in todo]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-            except BaseException:
-                _abandon(futures)
-                raise
+            self._in_flight.carry_out([partial(self._attempt, key) for key in todo])
 
     def _attempt(self, key: TrialKey) -> None:
         earlier = [s.attempt for s in _attempts(self._journal.events) if s.key == key]
@@ -224,6 +223,7 @@ class _Walk:
             for attempt in attempts_kept(self._folder, key)
         ]
         for evidence in kept:
+            evidence.clear_unwritten()
             name = (str(evidence.key), evidence.attempt)
             if name in ended or not evidence.is_whole:
                 continue
@@ -278,6 +278,8 @@ def open_journal(folder: Path, now: Callable[[], str]) -> Writer:
     try:
         return Writer(folder / JOURNAL, now=now)
     except OSError as error:
+        if error.errno in disk.FAULTS:
+            raise
         raise InputError(
             folder,
             expected="a run folder that can be written",
@@ -286,14 +288,7 @@ def open_journal(folder: Path, now: Callable[[], str]) -> Writer:
         ) from error
 
 
-def _abandon(futures: list[Future[None]]) -> None:
-    """End what is in flight: its attempts have no evidence and run again."""
-    for future in futures:
-        future.cancel()
-    process.end_all()
-
-
-def _reason_of(error: EvalkitError) -> str:
+def _reason_of(error: Exception) -> str:
     reasons = {DriftError: "drift", InfrastructureError: "infrastructure"}
     return next((r for kind, r in reasons.items() if isinstance(error, kind)), "fault")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from evalkit import process, scoring
-from evalkit.grading.live import Live, RunawayError, UnavailableError
+from evalkit.grading.live import Live, RunawayError, UnavailableError, UnrecordedError
 from evalkit.grading.recorded import DivergedError, carry_out_replay, replay_jobs
 from evalkit.grading.wire import GoneError, Wire
 from evalkit.grading.work import Told, Work, carry_out
@@ -39,11 +40,22 @@ def _replay(work: Work) -> Told:
 
 
 def _grade(work: Work) -> Told:
+    try:
+        rows = Path(work.answers).open("ab", buffering=0)  # noqa: SIM115 - closed below
+    except OSError as error:
+        return Told(disk_fault=error.errno)
+    with rows:
+        return _judged(work, rows)
+
+
+def _judged(work: Work, rows: io.FileIO) -> Told:
     assert work.launch is not None
     try:
-        with Path(work.answers).open("ab") as rows, Live(work.launch, rows) as channel:
+        with Live(work.launch, rows) as channel:
             line = scoring.score_line(carry_out(work, channel))
             return Told(line=line, cpu_s=channel.cpu_s())
+    except UnrecordedError as error:
+        return Told(disk_fault=error.number)
     except UnavailableError as error:
         return Told(unavailable=str(error))
     except (RunawayError, Exception) as error:  # noqa: BLE001 - it is the verdict

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import socket
@@ -9,6 +11,7 @@ import tempfile
 from typing import IO
 
 from evalkit import process
+from evalkit.files import disk
 from evalkit.grading.wire import GoneError, Wire
 from evalkit.questions import Answer, Question
 from evalkit.sandbox import Launch
@@ -33,15 +36,27 @@ class RunawayError(BaseException):
     """A grader asks without end; passes through checks, which fail on less."""
 
 
+class UnrecordedError(BaseException):
+    """The disk did not take an answer; passes through checks, which fail on less.
+
+    Args:
+        number: The errno that says why.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(os.strerror(number))
+
+
 class Live:
     """A channel to a subject that is started when it is first needed.
 
     Args:
         launch: Starts the driver, whose end of the socket is `DRIVER_FD`.
-        rows: Receives a row `{"check", "n", "q", "a"}` per question.
+        rows: Unbuffered; receives a row `{"check", "n", "q", "a"}` per question.
     """
 
-    def __init__(self, launch: Launch, rows: IO[bytes]) -> None:
+    def __init__(self, launch: Launch, rows: io.FileIO) -> None:
         self._launch = launch
         self._rows = rows
         self._asked: dict[str, int] = {}
@@ -61,6 +76,7 @@ class Live:
         Raises:
             UnavailableError: No subject can be started.
             RunawayError: Too much was asked or answered in this grading.
+            UnrecordedError: The disk did not take the answer.
         """
         n = self._asked.get(check, 0)
         self._asked[check] = n + 1
@@ -91,8 +107,10 @@ class Live:
             raise RunawayError(f"over {MAX_ANSWERS_BYTES:,} bytes of answers")
         if sum(self._asked.values()) > MAX_QUESTIONS:
             raise RunawayError(f"over {MAX_QUESTIONS:,} questions")
-        self._rows.write(data)
-        self._rows.flush()
+        try:
+            disk.write_all(self._rows, data)
+        except OSError as error:
+            raise UnrecordedError(error.errno or errno.EIO) from error
 
     def _close(self) -> None:
         if self._subject is not None:

@@ -30,14 +30,16 @@ class Work(Record, frozen=True):
 class Told(Record, frozen=True):
     """What came of a grading: its score line, or why there is none.
 
-    `unavailable` says that no subject could be started, which is no fault of
-    grader or delivery; `diverged` how a replayed grader asked something else.
+    `unavailable` says that no subject could be started, `disk_fault` (an errno) that
+    an answer could not be recorded: neither is a fault of grader or delivery.
+    `diverged` says how a replayed grader asked something else.
     """
 
     line: str | None = None
     died: str | None = None
     unavailable: str | None = None
     diverged: str | None = None
+    disk_fault: int | None = None
     cpu_s: float | None = None
 
 
