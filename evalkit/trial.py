@@ -170,6 +170,7 @@ def _run_agent(
         timeout_s=inputs.plan.limits.call_timeout_ms / 1000,
         grace_s=GRACE_S,
         max_output_bytes=MAX_OUTPUT_BYTES,
+        given=launch.given,
         caps=launch.caps,
     )
     evidence.add_call(finished)

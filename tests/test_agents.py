@@ -97,6 +97,7 @@ class Started:
         )
         return process.run(
             launch.argv,
+            given=launch.given,
             env=launch.env,
             cwd=launch.cwd,
             stdout=self.stdout,

@@ -29,7 +29,11 @@ class Wire:
         ours, theirs = socket.socketpair()
         launch = box.subject_argv(workspace, theirs.fileno())
         self.running = process.start(
-            launch.argv, env=launch.env, cwd=launch.cwd, pass_fds=[theirs.fileno()]
+            launch.argv,
+            env=launch.env,
+            cwd=launch.cwd,
+            pass_fds=[theirs.fileno()],
+            given=launch.given,
         )
         theirs.close()
         ours.settimeout(60)

@@ -45,7 +45,7 @@ place = box.place(*folders)
 launch = box.agent_argv((sys.executable, "-I", "-S", "-c", code), {}, place)
 ended = process.run(
     launch.argv, env={}, stdout=Path(folder) / "out", stderr=Path(folder) / "err",
-    timeout_s=timeout_s, grace_s=0.2, max_output_bytes=1000, caps=launch.caps,
+    timeout_s=timeout_s, grace_s=0.2, max_output_bytes=1000, given=launch.given,
 )
 print(json.dumps([ended.exit_code, ended.timed_out]))
 """

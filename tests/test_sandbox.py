@@ -7,6 +7,7 @@ import struct
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from conftest import REPOSITORY
 
@@ -35,12 +36,18 @@ def status(name):
 
 def _told(launch, code, **options):
     """What code prints as JSON where the launch would have started its program."""
-    argv = (*launch, "-c", f"{FACTS}\nprint(json.dumps({code}))")
-    chosen = {"env": {}, "timeout_s": 60, **options}
+    argv = (*launch.argv, "-c", f"{FACTS}\nprint(json.dumps({code}))")
+    chosen = {"env": {}, "timeout_s": 60, "given": launch.given, **options}
     return json.loads(process.output(argv, **chosen))
 
 
 CALLERS = ["user", "root"] if os.geteuid() == 0 else ["user"]
+
+
+def _as_subject(box, workspace):
+    """How the driver's interpreter is started, without the driver."""
+    launch = box.subject_argv(workspace, 9)
+    return msgspec.structs.replace(launch, argv=launch.argv[:-2])
 
 
 @pytest.fixture(params=CALLERS)
@@ -70,7 +77,7 @@ def workspace(tmp_path):
 @pytest.fixture
 def in_subject(box, workspace):
     """Ask a process that stands where the driver would."""
-    python = box.subject_argv(workspace, 9).argv[:-2]
+    python = _as_subject(box, workspace)
     return lambda code, **options: _told(python, code, **options)
 
 
@@ -88,7 +95,7 @@ def in_agent(box, place):
     def ask(code, binds=(), **env):
         launch = box.agent_argv([sys.executable, "-I", "-S"], env, place, binds)
         assert (launch.env, launch.cwd) == ({}, None)
-        return _told(launch.argv, code)
+        return _told(launch, code)
 
     return ask
 
@@ -220,6 +227,19 @@ def test_the_launcher_environment_is_nowhere_to_be_found(in_subject, monkeypatch
 
 
 @boxed
+def test_no_command_line_tells_where_things_lie_on_this_machine(
+    in_subject, in_agent, workspace
+):
+    said = "''.join(open(f'/proc/{p}/cmdline').read() for p in os.listdir('/proc') "
+    said += "if p.isdigit())"
+    for ask in (in_subject, in_agent):
+        told = ask(said)
+        assert "json.dumps" in told
+        assert str(workspace.parent) not in told
+        assert str(REPOSITORY / "evalkit") not in told
+
+
+@boxed
 def test_the_subject_gets_no_descriptor_but_the_one_named(in_subject, tmp_path):
     leak = os.open(tmp_path, os.O_RDONLY)
     named = os.open(tmp_path, os.O_RDONLY)
@@ -241,7 +261,10 @@ def test_the_subject_runs_under_a_fixed_hash_seed(level, workspace):
     launch = box.subject_argv(workspace, 9)
     cut = {"bwrap": -2, "none": -5}[level]
     argv = (*launch.argv[:cut], "-c", "print(hash('a'))")
-    first, second = (process.output(argv, timeout_s=60, env=launch.env) for _ in "12")
+    first, second = (
+        process.output(argv, timeout_s=60, env=launch.env, given=launch.given)
+        for _ in "12"
+    )
     assert first == second
 
 
@@ -256,8 +279,10 @@ def test_nothing_of_a_subject_outlives_it(box, workspace):
         f"os.write({write_end}, b'up')\n"
         "signal.pause()"
     )
-    argv = (*box.subject_argv(workspace, 9).argv[:-2], "-c", code)
-    running = process.start(argv, env={}, pass_fds=[write_end])
+    launch = _as_subject(box, workspace)
+    running = process.start(
+        (*launch.argv, "-c", code), env={}, pass_fds=[write_end], given=launch.given
+    )
     os.close(write_end)
     assert os.read(read_end, 10) == b"up"
     running.end()
@@ -321,12 +346,11 @@ def test_calls_that_reach_past_the_sandbox_are_denied(in_subject):
 
 @boxed
 def test_without_the_filter_each_of_these_calls_would_be_answered_otherwise(
-    box, workspace, tmp_path, monkeypatch
+    box, workspace, monkeypatch
 ):
-    allow = tmp_path / "allow"
-    allow.write_bytes(struct.pack("<HBBI", 6, 0, 0, 0x7FFF_0000))
-    monkeypatch.setattr(view, "filter_file", lambda: allow)
-    python = box.subject_argv(workspace, 9).argv[:-2]
+    allow = struct.pack("<HBBI", 6, 0, 0, 0x7FFF_0000)
+    monkeypatch.setattr(view, "filter_program", lambda: allow)
+    python = _as_subject(box, workspace)
     answers = dict(zip(ATTEMPTS, _told(python, _attempts()), strict=True))
     same = {name for name, (_, wanted) in ATTEMPTS.items() if answers[name] == wanted}
     everywhere = {"raw packets by netlink", "typing into the terminal"}
@@ -381,7 +405,7 @@ def test_a_home_that_only_root_may_enter_can_still_hold_what_is_bound(
     closed.chmod(0o700)
     binds = [Mount(tool.parent, str(tool.parent))]
     launch = box.agent_argv([sys.executable, "-I", "-S"], {}, place, binds)
-    assert _told(launch.argv, f"open({str(tool)!r}).read()") == "here"
+    assert _told(launch, f"open({str(tool)!r}).read()") == "here"
 
 
 @boxed
@@ -402,12 +426,11 @@ def test_the_limit_on_processes_counts_this_sandbox_alone(workspace):
     running = []
     for _ in range(2):
         read_end, write_end = os.pipe()
-        argv = (
-            *box.subject_argv(workspace, 9).argv[:-2],
-            "-c",
-            code.format(fd=write_end),
+        launch = _as_subject(box, workspace)
+        argv = (*launch.argv, "-c", code.format(fd=write_end))
+        running.append(
+            process.start(argv, env={}, pass_fds=[write_end], given=launch.given)
         )
-        running.append(process.start(argv, env={}, pass_fds=[write_end]))
         os.close(write_end)
         counted.append(int(os.read(read_end, 10)))
         os.close(read_end)

@@ -58,6 +58,7 @@ def run_foreign(
             timeout_s=case.grade_timeout_s,
             grace_s=GRACE_S,
             max_output_bytes=MAX_OUTPUT_BYTES,
+            given=launch.given,
             caps=launch.caps,
         )
     return _judge(ended, stdout_beside(answers), case.grade_timeout_s)

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -27,6 +27,7 @@ from evalkit.process.caps import Caps, can_watch, end_family, first_excess
 from evalkit.records import Record
 
 __all__ = [
+    "GIVEN",
     "MINIMAL_ENV",
     "Caps",
     "CommandError",
@@ -45,6 +46,8 @@ __all__ = [
 PR_SET_PDEATHSIG = 1
 CHUNK_BYTES = 65_536
 MAX_SMALL_OUTPUT_BYTES = 256 * 1024 * 1024
+GIVEN: tuple[str, ...] = ("@GIVEN-0@", "@GIVEN-1@")
+"""Words that stand for the numbers of files given to a process."""
 MINIMAL_ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 _live: set[Running] = set()
@@ -149,6 +152,7 @@ def start(
     stdout: IO[bytes] | int | None = None,
     stderr: IO[bytes] | int | None = None,
     pass_fds: Sequence[int] = (),
+    given: Sequence[bytes] = (),
     caps: Caps | None = None,
 ) -> Running:
     """Start a process.
@@ -161,22 +165,27 @@ def start(
         stdout: File or descriptor it writes to.
         stderr: File or descriptor it writes to.
         pass_fds: Descriptors it inherits, by the same numbers.
+        given: Files it finds open; the n-th's number stands for the n-th of `GIVEN`
+            among the arguments.
         caps: What it and all it starts may take; over them it is killed.
 
     Raises:
         CommandError: It cannot be started.
     """
     try:
-        popen = subprocess.Popen(
-            list(argv),
-            env=dict(env),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL if stdin is None else stdin,
-            stdout=subprocess.DEVNULL if stdout is None else stdout,
-            stderr=subprocess.DEVNULL if stderr is None else stderr,
-            pass_fds=tuple(pass_fds),
-            start_new_session=True,
-        )
+        with ExitStack() as opened:
+            fds = [opened.enter_context(_memory_file(data)).fileno() for data in given]
+            numbers = dict(zip(GIVEN, map(str, fds), strict=False))
+            popen = subprocess.Popen(
+                [numbers.get(word, word) for word in argv],
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdout=subprocess.DEVNULL if stdout is None else stdout,
+                stderr=subprocess.DEVNULL if stderr is None else stderr,
+                pass_fds=(*pass_fds, *fds),
+                start_new_session=True,
+            )
     except OSError as error:
         raise CommandError(
             f"{argv[0]}: expected a program that starts, found: {error}; "
@@ -196,6 +205,7 @@ def run(
     timeout_s: float,
     grace_s: float,
     max_output_bytes: int,
+    given: Sequence[bytes] = (),
     caps: Caps | None = None,
 ) -> Finished:
     """Run a process to its end.
@@ -210,6 +220,7 @@ def run(
         timeout_s: After this the group gets SIGTERM,
         grace_s: and after this SIGKILL.
         max_output_bytes: Kept of each stream; what comes after is dropped.
+        given: Files it finds open, as for `start`.
         caps: What it and all it starts may take; over them it is killed.
 
     Raises:
@@ -219,7 +230,14 @@ def run(
     with _Pump(stdout, max_output_bytes) as out, _Pump(stderr, max_output_bytes) as err:
         started = time.monotonic()
         running = _start_pumped(
-            argv, env=env, cwd=cwd, stdin=stdin, out=out, err=err, caps=caps
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=stdin,
+            out=out,
+            err=err,
+            given=given,
+            caps=caps,
         )
         try:
             timed_out = _follow(running, (out, err), timeout_s, grace_s)
@@ -240,6 +258,7 @@ def output(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     pass_fds: Sequence[int] = (),
+    given: Sequence[bytes] = (),
 ) -> bytes:
     """What a small trusted command writes to stdout.
 
@@ -249,6 +268,7 @@ def output(
         env: Its whole environment; `MINIMAL_ENV` by default.
         cwd: Its working folder.
         pass_fds: Descriptors it inherits.
+        given: Files it finds open, as for `start`.
 
     Raises:
         CommandError: It cannot be started, fails, or takes too long; the message
@@ -257,7 +277,13 @@ def output(
     env = MINIMAL_ENV if env is None else env
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         running = start(
-            argv, env=env, cwd=cwd, stdout=out, stderr=err, pass_fds=pass_fds
+            argv,
+            env=env,
+            cwd=cwd,
+            stdout=out,
+            stderr=err,
+            pass_fds=pass_fds,
+            given=given,
         )
         try:
             ended = running.wait(timeout_s)
@@ -291,6 +317,14 @@ def find_program(name: str) -> str | None:
     """Absolute path of a program on PATH, or None."""
     found = shutil.which(name)
     return None if found is None else str(Path(found).absolute())
+
+
+def _memory_file(data: bytes) -> IO[bytes]:
+    """A file in memory that holds `data`, at its start."""
+    made = os.fdopen(os.memfd_create("given"), "r+b")
+    made.write(data)
+    made.seek(0)
+    return made
 
 
 class _Pump:
@@ -338,18 +372,18 @@ def _start_pumped(
     stdin: bytes | None,
     out: _Pump,
     err: _Pump,
+    given: Sequence[bytes],
     caps: Caps | None,
 ) -> Running:
-    with tempfile.TemporaryFile() as given:
-        given.write(stdin or b"")
-        given.seek(0)
+    with _memory_file(stdin or b"") as source:
         running = start(
             argv,
             env=env,
             cwd=cwd,
-            stdin=None if stdin is None else given,
+            stdin=None if stdin is None else source,
             stdout=out.write_end,
             stderr=err.write_end,
+            given=given,
             caps=caps,
         )
     out.close_write_end()

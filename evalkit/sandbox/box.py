@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,9 +15,6 @@ from evalkit.sandbox.identity import Identity, next_identity
 from evalkit.sandbox.view import Mount
 
 NONE = "none"
-SECCOMP_FD = "9"
-OPEN_FILTER = ("/bin/sh", "-c", f'exec "$@" {SECCOMP_FD}<"$0"')
-"""Starts the words after a file's name with that file open."""
 PYTHON_OPTIONS = ("-P", "-s", "-B")
 """For programs of ours. Not -I: it would ignore PYTHONHASHSEED."""
 
@@ -41,7 +39,8 @@ class Launch(Record, frozen=True):
 
     argv: tuple[str, ...]
     env: dict[str, str]
-    cwd: Path | None
+    cwd: Path | None = None
+    given: tuple[bytes, ...] = ()
     caps: Caps | None = None
     contained: bool = False
 
@@ -85,10 +84,10 @@ class Box(Record, frozen=True):
             folders=tuple(str(mount.host) for mount in writable),
         )
         if self.isolation.level == NONE:
-            return Launch(tuple(argv), dict(env), place.workspace.host, caps)
+            return Launch(tuple(argv), dict(env), place.workspace.host, caps=caps)
         for mount in (*writable, place.staging):
             place.identity.give(mount.host)
-        words = boxed(
+        return boxed(
             argv,
             env,
             place.workspace.seen,
@@ -98,8 +97,8 @@ class Box(Record, frozen=True):
             tmp_bytes=limits.AGENT_TMP_BYTES,
             kernel_limits=limits.AGENT,
             network=network,
+            caps=caps,
         )
-        return Launch(words, {}, None, caps, contained=True)
 
     def subject_argv(self, workspace: Path, fd: int) -> Launch:
         """How to start the driver on a read-only workspace, with its socket `fd`.
@@ -114,12 +113,12 @@ class Box(Record, frozen=True):
             argv = (sys.executable, *PYTHON_OPTIONS, "-S", str(view.DRIVER), str(fd))
             scratch = workspace.parent / f".{workspace.name}.scratch"
             words = (*argv, str(workspace), str(scratch), NONE)
-            return Launch(words, _subject_env(str(scratch)), None, caps)
+            return Launch(words, _subject_env(str(scratch)), caps=caps)
         argv = (view.python(), *PYTHON_OPTIONS, "-S", view.DRIVER_SEEN, str(fd))
         tmp = "/tmp"  # noqa: S108 - the sandbox's own
         identity = next_identity()
         identity.give(workspace)
-        words = boxed(
+        return boxed(
             argv,
             _subject_env(tmp),
             tmp,
@@ -129,8 +128,8 @@ class Box(Record, frozen=True):
                 Mount(view.DRIVER, view.DRIVER_SEEN),
             ),
             as_pid_1=True,
+            caps=caps,
         )
-        return Launch(words, {}, None, caps, contained=True)
 
 
 def boxed(
@@ -145,20 +144,21 @@ def boxed(
     tmp_bytes: int = limits.SUBJECT_TMP_BYTES,
     kernel_limits: Mapping[str, int] = limits.SUBJECT,
     network: Network = Network.NONE,
-) -> tuple[str, ...]:
-    """The whole command; bwrap itself is to start with an empty environment.
+    caps: Caps | None = None,
+) -> Launch:
+    """The whole command; bwrap itself starts with an empty environment.
+
+    Its options come from a file, since its command line can be read in the sandbox
+    and would tell where things lie on this machine.
 
     A user who was dropped to is not made pid 1: the kernel would not let bwrap end
     it at its own death, and it cannot look into a pid 1 that is root's.
     """
     numbers = identity.uid, identity.gid
-    return (
-        *(*OPEN_FILTER, str(view.filter_file())),
-        process.find_program("bwrap") or "bwrap",
+    options = (
         *view.ISOLATION,
         *(() if network is Network.OPEN else view.NO_NETWORK),
         *identity.namespace,
-        *("--seccomp", SECCOMP_FD),
         *(("--as-pid-1",) if as_pid_1 and not identity.drops else ()),
         *view.SYSTEM,
         *_tmpfs("/tmp", tmp_bytes),  # noqa: S108
@@ -168,10 +168,17 @@ def boxed(
         *(word for item in env.items() for word in ("--setenv", *item)),
         *view.CLOSED,
         *("--chdir", cwd),
+    )
+    bwrap = process.find_program("bwrap") or "bwrap"
+    filters, told = process.GIVEN
+    words = (
+        *(bwrap, "--seccomp", filters, "--args", told),
         *identity.become,
         *limits.words(kernel_limits),
         *argv,
     )
+    given = (view.filter_program(), b"".join(os.fsencode(w) + b"\0" for w in options))
+    return Launch(words, {}, given=given, caps=caps, contained=True)
 
 
 def _tmpfs(path: str, size_bytes: int) -> tuple[str, ...]:

@@ -75,9 +75,11 @@ def _probe() -> str:
         raise _unavailable("bwrap", "no such program", "apt-get install bubblewrap")
     identity = next_identity()
     argv = (view.python(), *PYTHON_OPTIONS, "-S", "-c", LOOK)
-    launched = boxed(argv, {}, "/", as_pid_1=True, identity=identity)
+    launch = boxed(argv, {}, "/", as_pid_1=True, identity=identity)
     try:
-        said = process.output(launched, timeout_s=TIMEOUT_S, env={})
+        said = process.output(
+            launch.argv, timeout_s=TIMEOUT_S, env=launch.env, given=launch.given
+        )
         version = process.output(("bwrap", "--version"), timeout_s=TIMEOUT_S)
     except process.CommandError as error:
         cure = next((c for sign, c in CURES.items() if sign in str(error)), None)

@@ -101,15 +101,13 @@ def bind_words(read_only: Sequence[Mount], writable: Sequence[Mount]) -> list[st
 
 
 @cache
-def filter_file() -> Path:
-    """The filter of system calls, as a file.
+def filter_program() -> bytes:
+    """The filter of system calls for this machine.
 
     Raises:
-        KeyError: There is none for this machine.
+        KeyError: There is none for it.
     """
-    path = _folder() / "seccomp"
-    path.write_bytes(seccomp.program(os.uname().machine))
-    return path
+    return seccomp.program(os.uname().machine)
 
 
 @cache
