@@ -146,6 +146,7 @@ class _Subject:
                 cwd=launch.cwd,
                 stderr=stderr,
                 pass_fds=[DRIVER_FD],
+                given=launch.given,
                 caps=launch.caps,
             )
         finally:
