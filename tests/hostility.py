@@ -31,8 +31,10 @@ from evalkit.records import AgentSeal, AttemptEnded
 DEEDS = {
     ("baseline", 1): "look",
     ("baseline", 2): "litter",
-    ("full", 1): "linger",
-    ("full", 2): "flood",
+    ("baseline", 3): "linger",
+    ("full", 1): "bomb",
+    ("full", 2): "fill",
+    ("full", 3): "shout",
 }
 PROGRAMS = outerbox.REPOSITORY / "tests" / "attacks" / "agent"
 
@@ -75,13 +77,17 @@ def main() -> dict[str, Any]:
     root = tinyroot.make(Path(f"/tmp/{referee.CANARY}/root"))
     tinyroot.prove(root)
     plan = tinyroot.plan(
-        agent="hostile", arms=("full", "baseline"), repeats=2, comparators=()
+        agent="hostile", arms=("full", "baseline"), repeats=3, comparators=()
     )
     with referee.listeners() as callers:
         folder = planning.seal_plan(plan, root, now=run.utc_now)
         places = Path("/tmp"), Path("/dev/shm")
         before = referee.files_seen(*places)
-        status = run.run_plan(folder, root)
+        try:
+            status = run.run_plan(folder, root)
+        except Exception as error:
+            said = [p.read_text() for p in folder.rglob("agent.stderr")]
+            sys.exit(f"{error}; agents said: {said}")
         after = referee.files_seen(*places)
         return {
             "status": {"state": status.state, "done": status.n_done},
@@ -128,8 +134,8 @@ def told(folder: Path, key: tuple[str, int]) -> dict[str, Any]:
         lines = [row for row in rows if row.startswith('{"type": "system"')]
     report = json.loads(lines[0])["report"] if lines else {}
     left_out = json.loads((evidence(folder, key) / "left_out.json").read_text())
-    kept = sorted(path.name for path in evidence(folder, key).iterdir())
-    return {"report": report, "left_out": left_out, "kept": kept}
+    session = json.loads((evidence(folder, key) / "session_left_out.json").read_text())
+    return {"report": report, "left_out": left_out, "session_left_out": session}
 
 
 def observed(folder: Path) -> dict[str, Any]:
@@ -148,7 +154,8 @@ def secrets(folder: Path) -> list[str]:
     return [
         str(path)
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and any(word in path.read_bytes() for word in words)
+        if path.is_file()
+        and any(word in path.read_bytes() for word in words)
         and path.name not in {"registration.json"}
     ]
 

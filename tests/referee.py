@@ -181,13 +181,16 @@ def left_processes(*, ours: str | None = None) -> list[str]:
 
 
 def strangers() -> list[str]:
-    """Command lines of all processes but this one and the first."""
+    """All processes but this one, the first, and what of ours only awaits its burial."""
     found = []
+    buried = ") Z " + str(os.getpid()) + " "
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) not in (1, os.getpid()):
             with contextlib.suppress(OSError):
                 words = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
-                found.append(f"{entry.name} {words.decode(errors='replace')[:200]}")
+                stat = (entry / "stat").read_text(errors="replace")
+                if buried not in stat:
+                    found.append(f"{stat[:40]} {words.decode(errors='replace')[:200]}")
     return found
 
 

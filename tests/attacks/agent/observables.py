@@ -13,7 +13,7 @@ LIMITS = ("CORE", "NPROC", "NOFILE", "FSIZE", "AS", "CPU", "STACK", "MEMLOCK")
 
 def observe():
     with open("/proc/self/status") as lines:
-        status = dict(line.rstrip().split(":\t", 1) for line in lines)
+        status = {n: v.strip() for n, _, v in (line.partition(":") for line in lines)}
     with open("/proc/self/mountinfo") as lines:
         mounts = sorted({line.split()[4] for line in lines})
     return {

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECRET = re.compile(rb"evalkit-canary-[0-9a-f]{32}")
@@ -165,40 +166,47 @@ def linger():
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
+        while os.path.exists(f"/proc/{agent}"):
+            pass
+        time.sleep(0.3)  # what it writes before its sandbox ends is still the agent's
         while True:
-            if not os.path.exists(f"/proc/{agent}"):
-                deliver(RIGHT)
+            deliver(RIGHT)
     os.wait()
     return {}
 
 
-def flood():
-    """Takes all it can get: processes, room, output."""
+def bomb():
+    """Forks until it may not, 2000 times at most."""
     deliver(RIGHT)
-    pids = []
-    for _ in range(2000):
+    for n in range(2000):
         try:
-            pid = os.fork()
-        except OSError:
-            break
-        if not pid:
-            signal.pause()
-        pids.append(pid)
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    for _ in pids:
-        os.wait()
-    filled = {folder: fill(folder) for folder in ("/tmp", "/dev/shm", "/", "/dev", "/run")}
-    told = {"n_forks": len(pids), "filled_mib": filled}
-    tell(told)
-    print("[" * 100_000, flush=True)
+            if not os.fork():
+                while True:
+                    signal.pause()
+        except OSError as error:
+            return {"n_forks": n, "why": error.strerror}
+    return {"n_forks": 2000}
+
+
+def fill():
+    """Fills what can be written to and is not its own."""
+    deliver(RIGHT)
+    return {folder: fill_one(folder) for folder in ("/tmp", "/dev/shm", "/", "/dev")}
+
+
+def shout():
+    """Says a thousand odd things, and far too much."""
+    deliver(RIGHT)
+    for line in ("[" * 100_000, '{"type": "result"', "\0\x1b[2J", '{"a": 1' + "0" * 5000 + "}"):
+        print(line, flush=True)
+    print('{"type": "result", "is_error": false, "num_turns": 1e999}')
     for _ in range(80):
         sys.stdout.write("x" * MIB)
     print(flush=True)
     return {}
 
 
-def fill(folder):
+def fill_one(folder):
     n = 0
     with contextlib.suppress(OSError):
         while n < 2048:
@@ -221,7 +229,8 @@ def tell(report):
     print(json.dumps({"type": "system", "subtype": "told", "report": report}), flush=True)
 
 
-DEEDS = {"look": look, "litter": litter, "linger": linger, "flood": flood}
+DEEDS = {"look": look, "litter": litter, "linger": linger}
+DEEDS |= {"bomb": bomb, "fill": fill, "shout": shout}
 
 
 def main():
