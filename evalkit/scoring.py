@@ -95,16 +95,22 @@ def parse_score_line(text: str) -> tuple[CheckResult, ...]:
     """The checks stated in a grader's output.
 
     Args:
-        text: All of the output; other lines are passed over.
+        text: All of the output; other lines are passed over, unless they hold
+            a score line.
 
     Raises:
         ValueError: There is not exactly one score line, or it is malformed; the
             message says in which way.
     """
-    lines = [line for line in text.split("\n") if line.startswith(PREFIX)]
+    holding = [line for line in text.split("\n") if PREFIX in line]
+    lines = [line for line in holding if line.startswith(PREFIX)]
     if len(lines) != 1:
         count = "no" if not lines else str(len(lines))
         raise ValueError(f"{count} score line{'s' if lines else ''}, expected one")
+    # Output that ends without a newline would hide the line that follows it, and
+    # let one that was printed before count in its place.
+    if holding != lines:
+        raise ValueError("a second score line, which does not begin its line")
     line = _parse(lines[0].removeprefix(PREFIX))
     _check_ids_and_weights(line.checks)
     if not math.isfinite(line.score) or not 0 <= line.score <= 1:

@@ -24,6 +24,7 @@ from evalkit import agents, files, run
 from evalkit import plan as planning
 from evalkit.agents import claude
 from evalkit.agents.protocol import Command, Reading, Task
+from evalkit.errors import EvalkitError
 from evalkit.journal import read_journal
 from evalkit.process import Finished
 from evalkit.records import AgentSeal, AttemptEnded
@@ -85,7 +86,7 @@ def main() -> dict[str, Any]:
         before = referee.files_seen(*places)
         try:
             status = run.run_plan(folder, root)
-        except Exception as error:
+        except EvalkitError as error:
             said = [p.read_text() for p in folder.rglob("agent.stderr")]
             sys.exit(f"{error}; agents said: {said}")
         after = referee.files_seen(*places)
@@ -102,7 +103,8 @@ def main() -> dict[str, Any]:
             "changed_files": [
                 path
                 for path in referee.changed(before, after)
-                if not path.startswith(str(folder))
+                # A view of the system goes with the process that made it.
+                if not path.startswith((str(folder), "/tmp/evalkit-view-"))
             ],
         }
 

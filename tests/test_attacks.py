@@ -18,6 +18,7 @@ from evalkit import scoring
 pytestmark = pytest.mark.needs_sandbox
 
 ATTACKS = sorted(path.parent for path in REPOSITORY.glob("tests/attacks/*/attack.toml"))
+FOREIGNER = REPOSITORY / "tests" / "foreigner.py"
 HOSTILITY = REPOSITORY / "tests" / "hostility.py"
 REFEREE = REPOSITORY / "tests" / "referee.py"
 USERS = {"user": False, "root": True} if os.geteuid() == 0 else {"user": False}
@@ -76,7 +77,7 @@ def test_all_kinds_of_attack_are_there():
 
 
 @pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("attack", map(_marked, ATTACKS))
+@pytest.mark.parametrize("attack", [*map(_marked, ATTACKS)])
 def test_an_attack_on_its_grading_gets_what_it_deserves(attack, user):
     _judge(attack, _refereed(attack, as_root=USERS[user]))
 
@@ -149,6 +150,42 @@ def test_agent_phase_and_grading_look_alike_in_what_is_listed(hostile_run):
     alike = {name for name in working if working[name] == graded[name]}
     assert alike >= ALIKE, sorted(ALIKE - alike)
     assert working.keys() - alike <= TOLD_APART, sorted(working.keys() - alike)
+
+
+# --- foreign graders --------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=USERS)
+def foreign(request):
+    """Grades of hostile deliveries by an honest grader of somebody else's."""
+    return outerbox.inside(FOREIGNER, {}, as_root=USERS[request.param])
+
+
+@pytest.mark.parametrize(
+    ("delivery", "why"),
+    [
+        ("prints", "2 score lines"),
+        ("glues", "does not begin its line"),
+        ("glues-from-outside", "does not begin its line"),
+        ("kills", "exit 137"),
+        ("interrupts", "exit 130"),
+        ("terminates", "exit 143"),
+        ("stops", "no verdict within 5 s"),
+    ],
+)
+def test_a_line_forged_beside_a_foreign_grader_wins_nothing(foreign, delivery, why):
+    assert why in foreign[delivery]["died"]
+    assert foreign[delivery]["checks"] == []
+    assert foreign[delivery]["left"] == []
+
+
+def test_a_foreign_grader_judges_as_before_beside_a_daemon(foreign):
+    for delivery in ("daemon", "plain"):
+        (check,) = foreign[delivery]["checks"]
+        assert check["reason"] == "said 'hello'"
+        assert foreign[delivery]["left"] == []
+    (right,) = foreign["right"]["checks"]
+    assert right["passed"]
 
 
 def test_attacks_refuse_to_run_elsewhere():

@@ -87,7 +87,7 @@ def test_what_a_line_states_is_read_back(checks):
 
 
 def test_other_output_around_the_line_is_passed_over():
-    text = f"starting\n  {_line()}\n{_line()}\nECC_EVAL_SCOREBOARD\ndone\n"
+    text = f"starting\n  ECC_EVAL\n{_line()}\nECC_EVAL_SCOREBOARD\ndone\n"
     assert [check.id for check in scoring.parse_score_line(text)] == ["a"]
 
 
@@ -97,6 +97,7 @@ def test_other_output_around_the_line_is_passed_over():
         ("", "no score line"),
         ("almost: " + _line(), "no score line"),
         (_line() + "\n" + _line(), "2 score lines"),
+        (_line() + "\nhides the next: " + _line(), "does not begin its line"),
         (scoring.PREFIX + "{", "malformed"),
         (scoring.PREFIX + "[" * 100_000, "malformed"),
         (_line(float("nan")), "NaN is not JSON"),
