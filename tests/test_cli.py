@@ -10,7 +10,18 @@ import tinyroot
 from evalkit.cli import app
 from evalkit.records import Budget, Limits, Plan
 
-COMMANDS = ["verify", "grade", "plan", "run", "status", "report", "route", "doctor"]
+COMMANDS = [
+    "verify",
+    "grade",
+    "plan",
+    "run",
+    "status",
+    "report",
+    "route",
+    "doctor",
+    "regrade",
+    "audit",
+]
 
 
 def _evalkit(*words, root=None, isolated=True):

@@ -16,16 +16,24 @@ with workspaces to match: for that, compare the head with one kept elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
-from evalkit import agents, process, sandbox
+from evalkit import agents, sandbox
 from evalkit.audit import drift, record, trials
 from evalkit.audit.finding import FAIL, PASS, UNKNOWN, Finding, judged
 from evalkit.audit.record import Lines
 from evalkit.audit.verdicts import Examined, examine, regrade_faults
 from evalkit.errors import SandboxUnavailableError, StoppedEarlyError
-from evalkit.records import Isolation, Record, Registration, Regraded, RunStarted
+from evalkit.inflight import InFlight
+from evalkit.records import (
+    Isolation,
+    Record,
+    Registration,
+    Regraded,
+    RunStarted,
+    TrialResult,
+)
 from evalkit.registration import own_digest
 from evalkit.regrade import results_of
 from evalkit.regrade.again import Reopened
@@ -122,30 +130,26 @@ def _examine_all(
     moved = drift.moved(opened.registration, opened.cases)
     told = [r for r in results_of(lines.events) if r.key.case in opened.cases]
     usable = None if isinstance(box, str) else box
-    found: list[Examined] = []
-    with ThreadPoolExecutor(n_workers) as pool:
+    found: dict[int, Examined] = {}
+
+    def look(n: int, result: TrialResult) -> None:
+        again = result.key.case not in moved
+        found[n] = examine(opened, run, result, box=usable, again=again)
+        if done:
+            done(len(found), len(told))
+
+    with InFlight(n_workers) as in_flight:
         try:
-            for one in pool.map(
-                lambda result: examine(
-                    opened, run, result, box=usable, again=result.key.case not in moved
-                ),
-                told,
-            ):
-                found.append(one)
-                if done:
-                    done(len(found), len(told))
-        except BaseException as error:
-            pool.shutdown(wait=False, cancel_futures=True)
-            process.end_all()
-            if isinstance(error, KeyboardInterrupt):
-                raise StoppedEarlyError(
-                    f"{run.name}: the audit was stopped by Ctrl-C after {len(found)} "
-                    f"of {len(told)} attempts; audit again"
-                ) from error
-            raise
+            in_flight.carry_out([partial(look, *one) for one in enumerate(told)])
+        except KeyboardInterrupt as error:
+            raise StoppedEarlyError(
+                f"{run.name}: the audit was stopped by Ctrl-C after {len(found)} of "
+                f"{len(told)} attempts; audit again"
+            ) from error
+    examined = [found[n] for n in range(len(told))]
     why_not = [box] if isinstance(box, str) else []
     left_out = [f"{case}: not as registered here" for case in moved]
-    return _findings(opened.registration, lines, found, why_not, left_out)
+    return _findings(opened.registration, lines, examined, why_not, left_out)
 
 
 def _findings(

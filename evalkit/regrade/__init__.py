@@ -13,16 +13,17 @@ repeat its last one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from evalkit import facts, files, outcomes, process
+from evalkit import facts, files, outcomes
 from evalkit.conclusions import Difference
 from evalkit.errors import DriftError, InputError, StoppedEarlyError
 from evalkit.evidence import Evidence
+from evalkit.files import disk
+from evalkit.inflight import InFlight
 from evalkit.journal import Writer
 from evalkit.records import (
     AttemptEnded,
@@ -101,38 +102,37 @@ def regrade(
         DriftError: A case or fixture is not the registered one; a grader may be.
         InputError: Evidence is missing or damaged; `audit` says all that is.
         RunLockedError: Another process works on this run.
-        SandboxUnavailableError: No subject could be started.
+        InfrastructureError: No subject could be started, or the disk is full.
         StoppedEarlyError: Ctrl-C.
     """
     registration = load_registration(run)
     opened = reopen(registration, root)
     _refuse_drift(opened)
-    with open_journal(run, now) as journal:
+    with disk.faults_named(run), open_journal(run, now) as journal:
         deviations = tuple(_deviations(opened, box))
         for deviation in deviations:
             _append_new(journal, deviation)
         firsts = results_of(journal.events)
         kept = run / FOLDER / str(_last_number(run / FOLDER) + 1)
-        attempts: list[AttemptAgain] = []
-        with files.private_folder() as private:
-            places = [private / str(n) for n in range(len(firsts))]
-            give = partial(_give_again, opened, run, box=box)
-            with ThreadPoolExecutor(n_workers) as pool:
-                try:
-                    for found in pool.map(give, firsts, places):
-                        attempts.append(_journal_again(journal, found, run, kept))
-                        if done:
-                            done(len(attempts), len(firsts))
-                except BaseException as error:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    process.end_all()
-                    if isinstance(error, KeyboardInterrupt):
-                        raise StoppedEarlyError(
-                            f"{run.name}: stopped by Ctrl-C after {len(attempts)} of "
-                            f"{len(firsts)} attempts; regrade again, nothing is lost"
-                        ) from error
-                    raise
-    return Regrade(run.name, box.isolation.level, deviations, tuple(attempts))
+        attempts: dict[int, AttemptAgain] = {}
+
+        def give(n: int, first: TrialResult) -> None:
+            with files.private_folder() as private:
+                given = _give_again(opened, run, first, private / "new", box=box)
+                attempts[n] = _journal_again(journal, given, run, kept)
+            if done:
+                done(len(attempts), len(firsts))
+
+        with InFlight(n_workers) as in_flight:
+            try:
+                in_flight.carry_out([partial(give, *one) for one in enumerate(firsts)])
+            except KeyboardInterrupt as error:
+                raise StoppedEarlyError(
+                    f"{run.name}: stopped by Ctrl-C after {len(attempts)} of "
+                    f"{len(firsts)} attempts; regrade again, nothing is lost"
+                ) from error
+    in_order = tuple(attempts[n] for n in range(len(firsts)))
+    return Regrade(run.name, box.isolation.level, deviations, in_order)
 
 
 def results_of(events: Iterable[Event]) -> list[TrialResult]:
