@@ -360,7 +360,9 @@ def test_a_case_that_is_gone_leaves_its_verdicts_unknown(own):
     shutil.rmtree(root / "graders/greet")
     found = audited(own)
     assert finding(found, "drift").verdict == "fail"
-    assert finding(found, "workspaces").verdict == "unknown"
+    for check in ("conclusions", "answers", "workspaces"):
+        assert finding(found, check).verdict == "unknown"
+    assert finding(found, "evidence").evidence[0].startswith("6 attempts")
 
 
 def test_a_proof_that_does_not_hold_fails_and_a_missing_one_is_unknown(own):

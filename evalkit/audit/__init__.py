@@ -128,12 +128,12 @@ def _examine_all(
     done: Callable[[int, int], None] | None,
 ) -> tuple[Finding, ...]:
     moved = drift.moved(opened.registration, opened.cases)
-    told = [r for r in results_of(lines.events) if r.key.case in opened.cases]
+    told = results_of(lines.events)
     usable = None if isinstance(box, str) else box
     found: dict[int, Examined] = {}
 
     def look(n: int, result: TrialResult) -> None:
-        again = result.key.case not in moved
+        again = result.key.case in opened.cases and result.key.case not in moved
         found[n] = examine(opened, run, result, box=usable, again=again)
         if done:
             done(len(found), len(told))
@@ -149,7 +149,8 @@ def _examine_all(
     examined = [found[n] for n in range(len(told))]
     why_not = [box] if isinstance(box, str) else []
     left_out = [f"{case}: not as registered here" for case in moved]
-    return _findings(opened.registration, lines, examined, why_not, left_out)
+    gone = sorted({r.key.case for r in told} - set(opened.cases))
+    return _findings(opened.registration, lines, examined, why_not, left_out, gone)
 
 
 def _findings(
@@ -158,6 +159,7 @@ def _findings(
     found: Sequence[Examined],
     why_not: list[str],
     left_out: list[str],
+    gone: list[str],
 ) -> tuple[Finding, ...]:
     n = len(found)
     n_replayed = sum(one.n_replayed for one in found)
@@ -180,11 +182,11 @@ def _findings(
             good="Every attempt was shut off as registered.",
             bad="Some attempts were shut off otherwise than registered; they are void.",
         ),
-        judged(
+        _made_again(
             "conclusions",
             [wrong for one in found for wrong in one.conclusion],
-            well=f"{n} results, equal in every field",
-            good="What the journal says follows from the evidence.",
+            [f"{case}: cannot be opened here" for case in gone],
+            well=f"{n} results, equal in every field to what the evidence gives",
             bad="The journal says something that does not follow from the evidence.",
         ),
         _made_again(
@@ -209,9 +211,9 @@ def _made_again(
     check: str, wrong: list[str], missing: list[str], *, well: str, bad: str
 ) -> Finding:
     if missing and not wrong:
-        told = "Not every verdict could be made again here."
-        return Finding(check, UNKNOWN, (*missing, well), told)
-    good = "Every verdict came out again as journaled."
+        told = "Not all of it could be made again here."
+        return Finding(check, UNKNOWN, tuple(missing), told)
+    good = "Made again, it came out as journaled."
     return judged(check, wrong, well=well, good=good, bad=bad)
 
 

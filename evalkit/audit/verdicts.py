@@ -51,14 +51,14 @@ def examine(
     """
     evidence = Evidence(run, told.key, told.attempt)
     name = f"{told.key}, attempt {told.attempt}"
+    known = told.key.case in opened.cases
     graded = _grade_again(opened, evidence, told, box=box) if again else Examined()
+    concluded = list(_conclusion(opened, evidence, told)) if known else []
     return msgspec.structs.replace(
         graded,
         evidence=tuple(f"{name}: {wrong}" for wrong in _evidence(evidence, told)),
         isolation=tuple(_isolation(opened, evidence, told)),
-        conclusion=tuple(
-            f"{name}: {wrong}" for wrong in _conclusion(opened, evidence, told)
-        ),
+        conclusion=tuple(f"{name}: {wrong}" for wrong in concluded),
     )
 
 
