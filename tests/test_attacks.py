@@ -7,7 +7,9 @@ of attack it is, what it deserves, and what reasons must be given.
 
 import os
 import re
+import shutil
 import tomllib
+from pathlib import Path
 
 import outerbox
 import pytest
@@ -174,9 +176,12 @@ def foreign(request):
     ],
 )
 def test_a_line_forged_beside_a_foreign_grader_wins_nothing(foreign, delivery, why):
-    assert why in foreign[delivery]["died"]
-    assert foreign[delivery]["checks"] == []
-    assert foreign[delivery]["left"] == []
+    grade = foreign[delivery]
+    assert not any(check["passed"] for check in grade["checks"])
+    # Under root's pipe, which is another's, it does not even come to the forgery.
+    reason = grade["died"] or grade["checks"][0]["reason"]
+    assert re.search(f"{why}|^said None$", reason)
+    assert grade["left"] == []
 
 
 def test_a_foreign_grader_judges_as_before_beside_a_daemon(foreign):
@@ -186,6 +191,72 @@ def test_a_foreign_grader_judges_as_before_beside_a_daemon(foreign):
         assert foreign[delivery]["left"] == []
     (right,) = foreign["right"]["checks"]
     assert right["passed"]
+
+
+# --- without a protection ---------------------------------------------------
+
+PROBE = ("sandbox/probe.py", "if found != wanted:", "if not found:")
+APART = ("sandbox/view.py", '    "--unshare-pid",\n', "")
+AS_PID_1 = ("sandbox/box.py", '("--as-pid-1",) if as_pid_1', "() if as_pid_1")
+DUMPABLE = ("inside/subject/__main__.py", "DUMPABLE, 0, 0", "DUMPABLE, 1, 0")
+ALONE = ("inside/subject/__main__.py", "alone=apart and", "alone=False and")
+NETWORK = ("sandbox/view.py", 'NO_NETWORK = ("--unshare-net",)', "NO_NETWORK = ()")
+HOST_NAME = ("sandbox/view.py", '"--hostname", "sandbox"', '"--hostname", "ci"')
+ROOT = (
+    *("sandbox/view.py", '*("--ro-bind", "/usr", "/usr"),'),
+    '*("--ro-bind", "/usr", "/usr"), *("--ro-bind", "/", "/machine"),',
+)
+GLUED = ("scoring.py", "if holding != lines:", "if not lines:")
+
+
+SPOILING = {"06-descriptors"}
+"""Those that spoil the answers, and do not change them."""
+
+
+def _without(tmp_path, *protections):
+    """A copy of the package in which some lines are others."""
+    package = Path(shutil.copytree(REPOSITORY / "evalkit", tmp_path / "evalkit"))
+    for name, old, new in protections:
+        text = (package / name).read_text()
+        assert text.count(old) == 1, (name, old)
+        (package / name).write_text(text.replace(old, new))
+    return package
+
+
+@pytest.mark.parametrize(
+    ("name", "protections"),
+    [
+        ("06-descriptors", [DUMPABLE]),
+        ("07-nonce", [APART, AS_PID_1, PROBE]),
+        ("08-graders", [ROOT]),
+        ("11-daemon", [ALONE]),
+        ("15-network", [NETWORK]),
+        ("17-surroundings", [HOST_NAME]),
+    ],
+)
+def test_an_attack_succeeds_once_its_protection_is_gone(tmp_path, name, protections):
+    attack = REPOSITORY / "tests" / "attacks" / name
+    found = _refereed(attack, package=_without(tmp_path, *protections))
+    with pytest.raises(AssertionError):
+        _judge(attack, found)
+    won = sum(c["weight"] for c in found["grade"]["checks"] if c["passed"])
+    deserved = scoring.parse_share(_facts(attack)["score"])
+    assert won / 8 > deserved or name in SPOILING
+
+
+def test_a_daemon_outlives_its_grading_where_process_ids_are_shared(tmp_path):
+    attack = REPOSITORY / "tests" / "attacks" / "11-daemon"
+    found = _refereed(attack, package=_without(tmp_path, APART, AS_PID_1, PROBE))
+    assert found["left_processes"]
+
+
+def test_a_glued_line_would_win_where_only_whole_lines_counted(tmp_path):
+    found = outerbox.inside(FOREIGNER, {}, package=_without(tmp_path, GLUED))
+    (check,) = found["glues"]["checks"]
+    assert check["passed"]
+
+
+# --- the outer namespace ----------------------------------------------------
 
 
 def test_attacks_refuse_to_run_elsewhere():
