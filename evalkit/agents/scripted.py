@@ -8,11 +8,10 @@ script is put within reach of the program in the sandbox, which types them out.
 from __future__ import annotations
 
 import random
-import sys
 import uuid
 from pathlib import Path
 
-from evalkit import corpus, files, reference, usage
+from evalkit import corpus, files, reference, sandbox, usage
 from evalkit.agents import claude
 from evalkit.agents.policy import Behaviour, Policy, load_policy
 from evalkit.agents.protocol import Command, Reading, Task
@@ -86,7 +85,7 @@ class Scripted:
         )
         files.write_entries(staged, task.place.staging.host)
         program = f"{task.place.staging.seen}/scripted.py"
-        started = (sys.executable, "-I", "-S", "-B", program)
+        started = (sandbox.python(), "-I", "-S", "-B", program)
         return claude.Claude(started).command(task)
 
     def read(self, stdout: Path, session: Path | None, finished: Finished) -> Reading:

@@ -13,7 +13,7 @@ Level `bwrap` starts from an empty root and binds what is listed here; level
 
 from evalkit.sandbox.box import PYTHON_OPTIONS, Box, Launch, Place
 from evalkit.sandbox.probe import LEVELS, open_box
-from evalkit.sandbox.view import DRIVER, Mount
+from evalkit.sandbox.view import DRIVER, Mount, python
 
 __all__ = [
     "DRIVER",
@@ -24,4 +24,5 @@ __all__ = [
     "Mount",
     "Place",
     "open_box",
+    "python",
 ]

@@ -35,9 +35,9 @@ def empty(folder: Path, keep: Path | None = None) -> None:
             if path == keep or entry.stat(follow_symlinks=False).st_dev != device:
                 continue
             if entry.is_dir(follow_symlinks=False):
-                path.chmod(0o700)
-                empty(path, keep)
                 with contextlib.suppress(OSError):  # a mount stands in it
+                    path.chmod(0o700)
+                    empty(path, keep)
                     path.rmdir()
             else:
                 path.unlink()
