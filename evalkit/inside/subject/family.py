@@ -47,11 +47,20 @@ class Family:
     def renew(self) -> bool:
         """Fork another zygote where there is none; True where there was one."""
         self.reap()
-        if self._zygote:
+        if self._zygote and self._zygote_answers():
             return True
+        self._bury_zygote()
         self._control.close()
         self._fork_zygote()
         return False
+
+    def _zygote_answers(self) -> bool:
+        # One that was just killed may look alive until it has the processor again.
+        try:
+            self._control.send(b"here?")
+            return self._control.recv(32) == b"here?"
+        except OSError:
+            return False
 
     def make(self, job: Json, *fds: int) -> int:
         """Have a child made for a job; `fds` are its stdin, stdout, stderr, more."""

@@ -55,6 +55,9 @@ def live_zygote(control: socket.socket) -> NoReturn:
         message, fds, _, _ = socket.recv_fds(control, 16, 8)
         if not message:
             os._exit(0)
+        if not fds:  # the driver asks whether anybody is here
+            control.send(message)
+            continue
         middle = os.fork()
         if not middle:
             _live_middle(control, fds)
