@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from evalkit import files, grading, outcomes, process, scoring
 from evalkit.agents import Reader, Task
 from evalkit.evidence import Evidence, StepEvidence
@@ -173,6 +175,8 @@ def _run_agent(
         given=launch.given,
         caps=launch.caps,
     )
+    if launch.contained:  # the sandbox gives no account of what ran in it
+        finished = msgspec.structs.replace(finished, cpu_s=None)
     evidence.add_call(finished)
     evidence.add_session(home, f"{inputs.agent.config_home}/projects")
 
