@@ -174,6 +174,14 @@ def test_many_threads_grade_at_once(tmp_path):
     assert [_passed(g)["names"] for g in grades] == [True, True, False, True]
 
 
+def test_a_thread_that_ends_leaves_no_grader_nor_what_remains_of_one(lab):
+    lab.grade()
+    before = {child.pid for child in psutil.Process().children()}
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lab.grade).result().died is None
+    assert {child.pid for child in psutil.Process().children()} == before
+
+
 def test_graders_run_under_one_hash_seed_whatever_the_thread(lab):
     lab.grader(ONE + "fail(' '.join({f'w{n}' for n in range(50)}))")
     here = lab.grade().checks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+import weakref
 
 import msgspec
 
@@ -32,6 +33,8 @@ class _Grader:
                 pass_fds=[number],
             )
         self._wire = Wire(ours)
+        # The kernel ends it, yet nobody but we can bury it.
+        weakref.finalize(self, self._running.end)
 
     @property
     def is_alive(self) -> bool:
