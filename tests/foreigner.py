@@ -44,9 +44,31 @@ def greet(name):
 
 
 def into_grader(text):
-    with open(f"/proc/{{os.getppid()}}/fd/1", "w") as there:
-        there.write(text)
+    try:
+        with open(f"/proc/{{os.getppid()}}/fd/1", "w") as there:
+            there.write(text)
+    except OSError:
+        pass
 
+"""
+REWRITE = """
+def greet(name):
+    return "HELLO ADA"
+
+
+grader = os.getppid()
+with open(f"/proc/{grader}/maps") as maps, open(f"/proc/{grader}/mem", "r+b", 0) as mem:
+    for line in maps:
+        span, rights = line.split()[:2]
+        start, end = (int(at, 16) for at in span.split("-"))
+        if rights.startswith("rw"):
+            mem.seek(start)
+            held = mem.read(end - start)
+            at = held.find(b"hello Ada")
+            while at >= 0:
+                mem.seek(start + at)
+                mem.write(b"HELLO ADA")
+                at = held.find(b"hello Ada", at + 1)
 """
 DELIVERED = {
     "prints": "os.write(1, LINE.encode() + b'\\n')",
@@ -55,6 +77,7 @@ DELIVERED = {
     "kills": "into_grader(LINE + '\\n')\nos.kill(os.getppid(), signal.SIGKILL)",
     "interrupts": "into_grader(LINE + '\\n')\nos.kill(os.getppid(), signal.SIGINT)",
     "terminates": "into_grader(LINE + '\\n')\nos.kill(os.getppid(), signal.SIGTERM)",
+    "rewrites": REWRITE,
     "stops": "os.kill(os.getppid(), signal.SIGSTOP)",
     "daemon": (
         "if not os.fork():\n    os.setsid()\n    if os.fork():\n        os._exit(0)\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from evalkit import files, process
 from evalkit.grading.work import Told
 from evalkit.records import Case, Step
-from evalkit.sandbox import Box
+from evalkit.sandbox import Box, Mount
 
 GRACE_S = 1.0
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
@@ -31,12 +31,15 @@ def run_foreign(
 ) -> Told:
     """Run a case's grader command in the sandbox.
 
-    It may write to the workspace, a private copy, and reads a copy of its own folder; the
-    words `{workspace}`, `{grader}`, `{step}` and `{seed}` are filled in.
+    It may write to the workspace, a private copy, and reads a copy of its own
+    folder; the words `{workspace}`, `{grader}`, `{step}` and `{seed}` are filled in.
+    It has an empty /proc (and so no /dev/fd, nor /dev/stdout). What it starts may
+    still read that folder, write to an output it inherits, and send signals.
     """
     with files.private_folder() as private:
-        home, grader = private / "home", private / "grader"
+        home, grader, nothing = (private / n for n in ("home", "grader", "nothing"))
         home.mkdir()
+        nothing.mkdir()
         files.write_entries(files.read_tree(root / "graders" / case.id), grader)
         place = box.place(workspace, home, grader)
         values = {
@@ -48,7 +51,8 @@ def run_foreign(
         argv = [_filled(word, values) for word in case.grader_command or ()]
         path = f"{Path(sys.executable).parent}:{process.MINIMAL_ENV['PATH']}"
         env = {**process.MINIMAL_ENV, "PATH": path, "HOME": place.home.seen}
-        launch = box.agent_argv(argv, env, place)
+        # What it starts is of the same user: /proc would open its memory to that.
+        launch = box.agent_argv(argv, env, place, [Mount(nothing, "/proc")])
         ended = process.run(
             launch.argv,
             env=launch.env,
