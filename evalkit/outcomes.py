@@ -17,10 +17,11 @@ TABLE: dict[Ended, Outcome] = {
     Ended.AGENT_LIMIT: Outcome.AGENT_LIMIT,
     Ended.PROVIDER_FAULT: Outcome.INFRASTRUCTURE,
     Ended.LOGIN_FAILED: Outcome.INFRASTRUCTURE,
+    Ended.MODEL_MISSING: Outcome.INFRASTRUCTURE,
     Ended.SANDBOX_FAULT: Outcome.INFRASTRUCTURE,
     Ended.INTERRUPTED: Outcome.INFRASTRUCTURE,
 }
-STOPS_RUN = frozenset({Ended.LOGIN_FAILED, Ended.SANDBOX_FAULT})
+STOPS_RUN = frozenset({Ended.LOGIN_FAILED, Ended.MODEL_MISSING, Ended.SANDBOX_FAULT})
 """Facts that would repeat for every trial, so the run stops at once."""
 
 _GRAVITY = (

@@ -13,6 +13,7 @@ import msgspec
 
 FORMAT = 1
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+Dollars = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,16 +222,63 @@ class Candidate(Record, frozen=True):
 
 
 class Limits(Record, frozen=True):
-    """What one call may take."""
+    """What one call may take, and (None: no cap) one trial by the gateway's count."""
 
     call_timeout_ms: Positive = 600_000
+    max_requests: Positive | None = None
+    max_tokens: Positive | None = None
+    max_usd: Dollars | None = None
 
 
 class Budget(Record, frozen=True):
-    """What a whole run may take; a run stops at a block boundary."""
+    """What a whole run may take (None: no cap); a run stops at a block boundary."""
 
     max_calls: Positive = 400
     deadline_ms: Positive = 25_200_000
+    max_tokens: Positive | None = None
+    max_usd: Dollars | None = None
+
+
+class Access(StrEnum):
+    """How an agent reaches its model.
+
+    `gateway` holds the credential and counts each request. `direct` hands the
+    credential to the agent, whose tools can read it, and believes the agent's own
+    account of what it used.
+    """
+
+    GATEWAY = "gateway"
+    DIRECT = "direct"
+
+
+class Dialect(StrEnum):
+    """Whose protocol is spoken to a model."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+class Output(StrEnum):
+    """What a program writes to stdout, by which its usage is read."""
+
+    CLAUDE = "claude-stream-json"
+    CODEX = "codex-jsonl"
+    NONE = "none"
+
+
+class Program(Record, frozen=True):
+    """A command line to run as an agent, and what it writes.
+
+    In its words `{prompt}`, `{model}`, `{workspace}`, `{home}` and `{url}` are
+    filled in; `binds` are paths of this machine that it needs to see; `dialect` is
+    the protocol it speaks to a model, None where it calls none.
+    """
+
+    argv: tuple[str, ...]
+    output: Output = Output.NONE
+    binds: tuple[str, ...] = ()
+    dialect: Dialect | None = None
+    config_home: str = ".config"
 
 
 class Plan(Record, frozen=True):
@@ -241,7 +289,14 @@ class Plan(Record, frozen=True):
     repeats: int | None = None
     agent: str = "scripted"
     model: str = "claude-opus-5-5"
+    effort: str | None = None
     executable: str | None = None
+    program: Program | None = None
+    access: Access = Access.GATEWAY
+    provider_url: str | None = None
+    allow_real_provider: bool = False
+    allow_credentialed_tools: bool = False
+    record: bool = False
     library: str | None = None
     isolation: str = "bwrap"
     allow_unsandboxed: bool = False
@@ -299,6 +354,8 @@ class AgentSeal(Record, frozen=True):
     executable: str
     simulated: bool
     policy: str | None = None
+    provider: str | None = None
+    access: Access | None = None
 
 
 class Network(StrEnum):
@@ -370,6 +427,7 @@ class Ended(StrEnum):
     REFUSED = "refused"
     PROVIDER_FAULT = "provider_fault"
     LOGIN_FAILED = "login_failed"
+    MODEL_MISSING = "model_missing"
     SANDBOX_FAULT = "sandbox_fault"
     INTERRUPTED = "interrupted"
 
@@ -410,6 +468,69 @@ class Request(Record, frozen=True):
     source: str
     n_requests: int | None = 1
     status: str = "complete"
+
+
+class Passage(StrEnum):
+    """How a request passed the gateway.
+
+    `truncated`: the answer ended before its last event. `failed`: the provider
+    answered with an error. `unreachable`: it did not answer. `closed`: the call
+    was over while the request was under way. `refused`: it never left us.
+    """
+
+    COMPLETE = "complete"
+    TRUNCATED = "truncated"
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+    CLIENT_GONE = "client-gone"
+    CLOSED = "closed"
+    REFUSED = "refused"
+
+
+class Exchange(Record, frozen=True):
+    """One model request as the gateway saw it; tokens are None where unknown.
+
+    `n` counts within a call. `model` is what was asked for, `served` what the
+    provider said it was. `refused_by` names the cap that was reached. `listed`
+    holds the skills the request told the model of, `carried` the names of the
+    marks found in it. `http_status` is what the agent got.
+    """
+
+    n: int
+    path: str
+    model: str
+    passage: Passage
+    streamed: bool
+    started_at: str
+    first_byte_ms: float | None
+    total_ms: float
+    http_status: int | None = None
+    served: str | None = None
+    input: int | None = None
+    write_5m: int | None = None
+    write_1h: int | None = None
+    read: int | None = None
+    output: int | None = None
+    refused_by: str | None = None
+    listed: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+    n_request_bytes: int = 0
+    n_answer_bytes: int = 0
+    detail: str = ""
+
+    @property
+    def is_priced(self) -> bool:
+        """False for what no provider charges for: the counting of tokens."""
+        return not self.path.endswith("/count_tokens")
+
+    def request(self, call: int) -> Request | None:
+        """Its usage as a witness; None where it has none, or none is known."""
+        counts = (self.input, self.write_5m, self.write_1h, self.read, self.output)
+        known = [count for count in counts if count is not None]
+        if len(known) != len(counts):
+            return None
+        status = str(self.passage)
+        return Request(call, self.model, *known, source="gateway", status=status)
 
 
 class Selection(Record, frozen=True):

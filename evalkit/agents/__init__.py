@@ -9,8 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evalkit.agents import claude
-from evalkit.agents.protocol import Agent, Command, Reader, Reading, Task
+from evalkit.agents import claude, codex, reach
+from evalkit.agents.claude import open_claude
+from evalkit.agents.codex import open_codex
+from evalkit.agents.command import open_command, reader_of
+from evalkit.agents.protocol import (
+    Agent,
+    Command,
+    Credential,
+    Endpoint,
+    Reader,
+    Reading,
+    Task,
+    Vendor,
+)
 from evalkit.agents.scripted import open_scripted
 from evalkit.errors import InputError
 from evalkit.records import Plan
@@ -20,16 +32,30 @@ __all__ = [
     "READERS",
     "Agent",
     "Command",
+    "Credential",
+    "Endpoint",
     "Reader",
     "Reading",
     "Task",
+    "Vendor",
     "open_agent",
     "open_reader",
+    "reach",
 ]
 
-AGENTS: dict[str, Callable[[Plan, Path], Agent]] = {"scripted": open_scripted}
+AGENTS: dict[str, Callable[[Plan, Path], Agent]] = {
+    "claude": open_claude,
+    "codex": open_codex,
+    "command": open_command,
+    "scripted": open_scripted,
+}
 """How each agent is opened for a plan and a root, by its name."""
-READERS: dict[str, Reader] = {"scripted": claude}
+READERS: dict[str, Callable[[Plan], Reader]] = {
+    "claude": lambda _: claude,
+    "codex": lambda _: codex,
+    "command": lambda plan: reader_of(plan.program),
+    "scripted": lambda _: claude,
+}
 """What reads each agent's evidence, also where the agent itself is not at hand."""
 
 
@@ -42,24 +68,27 @@ def open_agent(plan: Plan, root: Path) -> Agent:
     if plan.agent not in AGENTS:
         raise InputError(
             "agent",
-            expected=f"one of those this version can run: {', '.join(sorted(AGENTS))}",
+            expected=f"one of those this version can run: {', '.join(AGENTS)}",
             found=repr(plan.agent),
-            cure="name one of these; agents that call a real model come later",
+            cure="name one of these; `command` runs any program",
         )
-    return AGENTS[plan.agent](plan, root)
+    agent = AGENTS[plan.agent](plan, root)
+    if agent.vendor is not None:
+        reach.check_consent(plan, agent.vendor)
+    return agent
 
 
-def open_reader(name: str) -> Reader:
-    """What reads the evidence of an agent.
+def open_reader(plan: Plan) -> Reader:
+    """What reads the evidence of a plan's agent.
 
     Raises:
         InputError: This version knows no such agent.
     """
-    if name not in READERS:
+    if plan.agent not in READERS:
         raise InputError(
             "agent",
             expected=f"one whose evidence this version reads: {', '.join(READERS)}",
-            found=repr(name),
+            found=repr(plan.agent),
             cure="use the version of evalkit that carried out the run",
         )
-    return READERS[name]
+    return READERS[plan.agent](plan)

@@ -1,4 +1,4 @@
-"""Any program that takes Claude Code's arguments and speaks its stream-json.
+"""Claude Code, and any program that takes its arguments and speaks its stream-json.
 
 The command is for an unattended run in a sandbox: nothing asks, no settings of
 the workspace are obeyed, no bundled skills, no retries behind our back.
@@ -9,11 +9,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
+
 from evalkit import transcript, usage
-from evalkit.agents.protocol import Command, Reading, Task
+from evalkit.agents import faults, installed, reach
+from evalkit.agents.protocol import Command, Endpoint, Reading, Task
+from evalkit.errors import InputError
 from evalkit.process import Finished
-from evalkit.records import Call, Ended
-from evalkit.transcript import Session
+from evalkit.records import AgentSeal, Call, Ended, Exchange, Plan
+from evalkit.sandbox import Mount
+from evalkit.transcript import End, Session
 
 CONFIG_HOME = ".claude"
 TEMPORARY = "tmp"
@@ -30,14 +35,15 @@ QUIET = {
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_TELEMETRY": "1",
 }
-KILLED = frozenset({-15, -9, -2, 130, 137, 143})
-"""Exit codes of a process ended by SIGTERM, SIGKILL or SIGINT, or its sandbox's."""
-
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+EXECUTABLE_SEEN = "/opt/claude/claude"
+SELECTOR = "You choose at most one skill for a task. Answer with JSON alone."
+MAX_DETAIL = 200
 NAMED_FAULTS = {
     "authentication_failed": Ended.LOGIN_FAILED,
     "rate_limit": Ended.PROVIDER_FAULT,
     "server_error": Ended.PROVIDER_FAULT,
-    "model_not_found": Ended.PROVIDER_FAULT,
+    "model_not_found": Ended.MODEL_MISSING,
     "max_output_tokens": Ended.AGENT_LIMIT,
 }
 """What the CLI's own name for an API failure says about how the call ended."""
@@ -50,27 +56,90 @@ TERMINAL_REASONS = {
 
 
 class Claude:
-    """Adapter for an executable, given as the first words of its command."""
+    """The adapter of the CLI installed here.
+
+    Args:
+        plan: Names model, effort and access.
+        found: Its executable.
+    """
 
     config_home = CONFIG_HOME
+    vendor = reach.ANTHROPIC
+    selects = True
 
-    def __init__(self, executable: tuple[str, ...]) -> None:
-        self._executable = executable
+    def __init__(self, plan: Plan, found: installed.Installed) -> None:
+        self._plan = plan
+        self._found = found
+        self.watched = (found.path,)
+        self.simulated = reach.is_loopback(reach.provider_url(plan, self.vendor))
+
+    def seal(self) -> AgentSeal:
+        """What is registered of it."""
+        return AgentSeal(
+            name="claude",
+            version=self._found.version,
+            sha256=self._found.sha256,
+            executable=self._found.path.name,
+            simulated=self.simulated,
+            provider=reach.provider_url(self._plan, self.vendor),
+            access=self._plan.access,
+        )
 
     def command(self, task: Task) -> Command:
         """How to start it for a task."""
+        given = arguments(task.prompt, task.model, effort=self._plan.effort)
+        return self._command(task, given)
+
+    def selection(self, task: Task, schema: str) -> Command:
+        """How to ask it which skill to take."""
+        return self._command(task, selection_arguments(task.prompt, task.model, schema))
+
+    def read(
+        self,
+        stdout: Path,
+        session: Path | None,
+        finished: Finished,
+        exchanges: tuple[Exchange, ...] = (),
+    ) -> Reading:
+        """What one call's evidence says; see `agents.Reader`."""
+        return read(stdout, session, finished, exchanges)
+
+    def read_answer(self, stdout: Path) -> str | None:
+        """What a selection call answered; see `agents.Reader`."""
+        return read_answer(stdout)
+
+    def _command(self, task: Task, given: tuple[str, ...]) -> Command:
         return Command(
-            argv=(*self._executable, *arguments(task.prompt, task.model)),
+            argv=(EXECUTABLE_SEEN, *given),
             env=environment(task),
+            binds=(Mount(self._found.path, EXECUTABLE_SEEN),),
         )
 
-    def read(self, stdout: Path, session: Path | None, finished: Finished) -> Reading:
-        """What one call's evidence says; see `agents.Agent.read`."""
-        return read(stdout, session, finished)
+
+def open_claude(plan: Plan, root: Path) -> Claude:  # noqa: ARG001 - as every agent
+    """Open the CLI that is installed here.
+
+    Raises:
+        InputError: There is none, or it does not take what the plan asks for.
+    """
+    if plan.effort is not None and plan.effort not in EFFORTS:
+        raise InputError(
+            "effort",
+            expected=f"one that the CLI takes: {', '.join(EFFORTS)}",
+            found=repr(plan.effort),
+            cure="name one of these, or none",
+        )
+    found = installed.find(
+        "claude",
+        plan.executable,
+        wheel="claude_agent_sdk",
+        inside="_bundled/claude",
+    )
+    return Claude(plan, found)
 
 
-def arguments(prompt: str, model: str) -> tuple[str, ...]:
-    """The CLI's arguments, without the program."""
+def arguments(prompt: str, model: str, *, effort: str | None = None) -> tuple[str, ...]:
+    """The CLI's arguments for a task, without the program."""
     off = {"skillOverrides": dict.fromkeys(BUNDLED_SKILLS, "off")}
     return (
         *("-p", prompt),
@@ -81,6 +150,23 @@ def arguments(prompt: str, model: str) -> tuple[str, ...]:
         *("--allowedTools", ",".join(TOOLS)),
         *("--setting-sources", "user"),
         *("--settings", json.dumps(off, separators=(",", ":"))),
+        *(("--effort", effort) if effort else ()),
+    )
+
+
+def selection_arguments(prompt: str, model: str, schema: str) -> tuple[str, ...]:
+    """The CLI's arguments for a question that only chooses, without the program."""
+    return (
+        *("-p", prompt),
+        *("--model", model),
+        *("--output-format", "stream-json"),
+        "--verbose",
+        *("--tools", ""),
+        *("--system-prompt", SELECTOR),
+        *("--setting-sources", ""),
+        "--strict-mcp-config",
+        "--no-session-persistence",
+        *("--json-schema", schema),
     )
 
 
@@ -95,19 +181,26 @@ def environment(task: Task) -> dict[str, str]:
         "TMPDIR": f"{home}/{TEMPORARY}",
         "LANG": "C.UTF-8",
         **QUIET,
+        **_access(task.endpoint),
     }
 
 
-def read(stdout: Path, session: Path | None, finished: Finished) -> Reading:
-    """What the stream, and the session files where there are any, say of a call."""
+def read(
+    stdout: Path,
+    session: Path | None,
+    finished: Finished,
+    exchanges: tuple[Exchange, ...] = (),
+) -> Reading:
+    """What the stream, the session files and the gateway's rows say of a call."""
     with stdout.open("rb") as lines:
         told = transcript.parse(lines)
     found = told
     for path in sorted(session.rglob("*.jsonl")) if session else ():
         with path.open("rb") as lines:
             found = transcript.combine(found, transcript.parse(lines))
-    settled = usage.settle(found.witnesses())
-    ended, detail = how_it_ended(told, finished)
+    settled = usage.settle([faults.requests_of(exchanges), *found.witnesses()])
+    notes = filter(None, (settled.disagreement, faults.unknown_usage(exchanges)))
+    ended, detail = how_it_ended(told, finished, exchanges)
     return Reading(
         call=Call(
             purpose="task",
@@ -120,41 +213,56 @@ def read(stdout: Path, session: Path | None, finished: Finished) -> Reading:
             agent_reported_usd=found.end.total_cost_usd if found.end else None,
         ),
         requests=settled.requests,
-        disagreement=settled.disagreement,
+        disagreement="; ".join(notes) or None,
         invoked=found.invoked,
         read=found.read,
     )
 
 
-def how_it_ended(told: Session, finished: Finished) -> tuple[Ended, str]:
-    """How a call ended, and in words why, from exit facts and the stream.
+def read_answer(stdout: Path) -> str | None:
+    """The JSON a selection call answered, or None where it ended without."""
+    with stdout.open("rb") as lines:
+        end = transcript.parse(lines).end
+    if end is None or end.is_error:
+        return None
+    if end.structured_output is not None:
+        return msgspec.json.encode(end.structured_output).decode()
+    return end.text
+
+
+def how_it_ended(
+    told: Session, finished: Finished, exchanges: tuple[Exchange, ...] = ()
+) -> tuple[Ended, str]:
+    """How a call ended, and in words why, from exit facts, gateway and stream.
 
     `subtype` is never asked: it says success also where every request failed.
     """
+    stopped = faults.stopped_by_us(finished, exchanges)
+    if stopped:
+        return stopped
     end = told.end
-    if finished.timed_out or finished.excess or end is None:
-        return _cut_short(told, finished)
+    if end is None:
+        return faults.unfinished(finished, exchanges, told.n_lines)
     if not end.is_error:
         if finished.exit_code == 0:
             return Ended.FINISHED, ""
         return Ended.AGENT_ERROR, f"exit {finished.exit_code} after its result"
-    detail = end.text.partition("\n")[0][:200]
+    return _failed(told, end, exchanges), end.text.partition("\n")[0][:MAX_DETAIL]
+
+
+def _failed(told: Session, end: End, exchanges: tuple[Exchange, ...]) -> Ended:
     if end.stop_reason == "refusal":
-        return Ended.REFUSED, detail
+        return Ended.REFUSED
     by_reason = TERMINAL_REASONS.get(end.terminal_reason or "")
-    return by_reason or NAMED_FAULTS.get(told.error or "", Ended.AGENT_ERROR), detail
+    fault = faults.last_fault(exchanges)
+    named = NAMED_FAULTS.get(told.error or "", Ended.AGENT_ERROR)
+    return by_reason or (fault[0] if fault else named)
 
 
-def _cut_short(told: Session, finished: Finished) -> tuple[Ended, str]:
-    code = finished.exit_code
-    if finished.timed_out:
-        return Ended.TIMED_OUT, "the call's time was up"
-    if finished.excess:
-        return Ended.AGENT_LIMIT, finished.excess
-    if code in KILLED:
-        return Ended.INTERRUPTED, f"exit {code} before its result"
-    if finished.truncated:
-        return Ended.AGENT_LIMIT, "its output passed the cap"
-    if told.n_lines == 0 and code != 0:
-        return Ended.SANDBOX_FAULT, f"it did not start: exit {code}; see agent.stderr"
-    return Ended.AGENT_ERROR, f"exit {code} without a result"
+def _access(endpoint: Endpoint | None) -> dict[str, str]:
+    if endpoint is None:
+        return {}
+    name = "ANTHROPIC_API_KEY"
+    if endpoint.credential.header == "authorization":
+        name = "ANTHROPIC_AUTH_TOKEN"
+    return {"ANTHROPIC_BASE_URL": endpoint.url, name: endpoint.credential.value}

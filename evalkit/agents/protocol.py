@@ -6,12 +6,53 @@ from pathlib import Path
 from typing import Protocol
 
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, Call, Network, Record, Request, Step, TrialKey
+from evalkit.records import (
+    AgentSeal,
+    Call,
+    Dialect,
+    Exchange,
+    Network,
+    Record,
+    Request,
+    Step,
+    TrialKey,
+)
 from evalkit.sandbox import Mount, Place
 
 
+class Vendor(Record, frozen=True):
+    """Whose protocol is spoken, and the variables that hold a credential for it.
+
+    The first variable that is set is taken; each goes with its header.
+    """
+
+    dialect: Dialect
+    url: str
+    credentials: dict[str, str]
+
+
+class Credential(Record, frozen=True):
+    """A secret, and the header it goes in; its text does not show the secret."""
+
+    value: str
+    header: str
+
+    def __repr__(self) -> str:
+        return f"Credential({self.header})"
+
+
+class Endpoint(Record, frozen=True):
+    """Where a call finds its model, and what it shows there; see `agents.reach`."""
+
+    url: str
+    credential: Credential
+
+
 class Task(Record, frozen=True):
-    """What an agent is asked to do. `seed` is the run's."""
+    """What an agent is asked to do. `seed` is the run's.
+
+    `endpoint` is None for an agent that calls no model.
+    """
 
     key: TrialKey
     step: Step
@@ -19,6 +60,7 @@ class Task(Record, frozen=True):
     model: str
     place: Place
     seed: int
+    endpoint: Endpoint | None = None
 
 
 class Command(Record, frozen=True):
@@ -46,14 +88,25 @@ class Reading(Record, frozen=True):
 class Reader(Protocol):
     """Says what the evidence of a call means; needs nothing of the program itself."""
 
-    def read(self, stdout: Path, session: Path | None, finished: Finished) -> Reading:
+    def read(
+        self,
+        stdout: Path,
+        session: Path | None,
+        finished: Finished,
+        exchanges: tuple[Exchange, ...] = (),
+    ) -> Reading:
         """What one call's evidence says; repeatable, from the evidence alone.
 
         Args:
             stdout: What the agent wrote to its standard output.
             session: Copy of its own session files, where it left any.
             finished: How its process ended.
+            exchanges: Its model requests as the gateway saw them.
         """
+        ...
+
+    def read_answer(self, stdout: Path) -> str | None:
+        """The JSON that a selection call answered; None where it answered none."""
         ...
 
 
@@ -67,7 +120,22 @@ class Agent(Reader, Protocol):
 
     @property
     def simulated(self) -> bool:
-        """True where what it delivers is planted by us."""
+        """True where what it delivers is planted by a program on this machine."""
+        ...
+
+    @property
+    def vendor(self) -> Vendor | None:
+        """Whose models it calls; None where it calls none."""
+        ...
+
+    @property
+    def selects(self) -> bool:
+        """True where it can be asked which skill to take."""
+        ...
+
+    @property
+    def watched(self) -> tuple[Path, ...]:
+        """Files of this machine that it rests on."""
         ...
 
     def seal(self) -> AgentSeal:
@@ -76,4 +144,8 @@ class Agent(Reader, Protocol):
 
     def command(self, task: Task) -> Command:
         """How to start it; writes what it needs into the task's place."""
+        ...
+
+    def selection(self, task: Task, schema: str) -> Command:
+        """How to ask it, without tools, for JSON of a schema."""
         ...

@@ -15,8 +15,9 @@ from evalkit import corpus, files, reference, sandbox, usage
 from evalkit.agents import claude
 from evalkit.agents.policy import Behaviour, Policy, load_policy
 from evalkit.agents.protocol import Command, Reading, Task
+from evalkit.errors import InputError
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, Case, Plan, Record, Request
+from evalkit.records import AgentSeal, Case, Exchange, Plan, Record, Request
 
 VERSION = "scripted-1"
 PROGRAM = Path(__file__).parent.parent / "inside" / "scripted.py"
@@ -54,6 +55,9 @@ class Scripted:
 
     config_home = claude.CONFIG_HOME
     simulated = True
+    vendor = None
+    selects = False
+    watched = (PROGRAM,)
 
     def __init__(self, root: Path, cases: tuple[Case, ...], policy: Policy) -> None:
         self._root = root
@@ -86,11 +90,26 @@ class Scripted:
         files.write_entries(staged, task.place.staging.host)
         program = f"{task.place.staging.seen}/scripted.py"
         started = (sandbox.python(), "-I", "-S", "-B", program)
-        return claude.Claude(started).command(task)
+        given = claude.arguments(task.prompt, task.model)
+        return Command((*started, *given), claude.environment(task))
 
-    def read(self, stdout: Path, session: Path | None, finished: Finished) -> Reading:
-        """What one call's evidence says; see `agents.Agent.read`."""
-        return claude.read(stdout, session, finished)
+    def selection(self, task: Task, schema: str) -> Command:
+        """It is never asked."""
+        raise NotImplementedError(f"{task.key}: a script chooses nothing from {schema}")
+
+    def read(
+        self,
+        stdout: Path,
+        session: Path | None,
+        finished: Finished,
+        exchanges: tuple[Exchange, ...] = (),
+    ) -> Reading:
+        """What one call's evidence says; see `agents.Reader`."""
+        return claude.read(stdout, session, finished, exchanges)
+
+    def read_answer(self, stdout: Path) -> str | None:
+        """What a selection call answered; see `agents.Reader`."""
+        return claude.read_answer(stdout)
 
     def _script(self, task: Task, paths: list[str]) -> Script:
         behaviour = self.policy.behaviours[task.key.case][task.key.arm]
@@ -115,6 +134,13 @@ def open_scripted(plan: Plan, root: Path) -> Scripted:
     Raises:
         InputError: The corpus or the policy is wrong.
     """
+    if plan.effort is not None:
+        raise InputError(
+            "effort",
+            expected="none: a script makes none",
+            found=repr(plan.effort),
+            cure="leave it out",
+        )
     cases = corpus.load_corpus(root, plan.corpus).cases
     return Scripted(root, cases, load_policy(root, cases))
 

@@ -86,7 +86,7 @@ def audit(
     level = isolation or registration.isolation.level
     box = _open_box(level, allow_unsandboxed=allow_unsandboxed)
     cases = drift.open_cases(registration, root)
-    reader = agents.open_reader(registration.plan.agent)
+    reader = agents.open_reader(registration.plan)
     opened = Reopened(registration, root, cases, reader)
     findings = (
         record.check_registration(registration, lines),

@@ -43,12 +43,12 @@ def run_foreign(
         files.write_entries(files.read_tree(root / "graders" / case.id), grader)
         place = box.place(workspace, home, grader)
         values = {
-            "{workspace}": place.workspace.seen,
-            "{grader}": place.staging.seen,
-            "{step}": step.slug,
-            "{seed}": str(seed),
+            "workspace": place.workspace.seen,
+            "grader": place.staging.seen,
+            "step": step.slug,
+            "seed": str(seed),
         }
-        argv = [_filled(word, values) for word in case.grader_command or ()]
+        argv = process.fill(case.grader_command or (), values)
         path = f"{Path(sys.executable).parent}:{process.MINIMAL_ENV['PATH']}"
         env = {**process.MINIMAL_ENV, "PATH": path, "HOME": place.home.seen}
         # What it starts is of the same user: /proc would open its memory to that.
@@ -79,9 +79,3 @@ def _judge(ended: process.Finished, stdout: Path, timeout_s: float) -> Told:
         return Told(died=f"the grader wrote over {MAX_OUTPUT_BYTES:,} bytes")
     said = files.read_regular(stdout).decode(errors="replace")
     return Told(line=said, cpu_s=ended.cpu_s)
-
-
-def _filled(word: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        word = word.replace(name, value)
-    return word

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -37,6 +38,7 @@ __all__ = [
     "can_watch",
     "die_with_parent",
     "end_all",
+    "fill",
     "find_program",
     "output",
     "run",
@@ -325,6 +327,15 @@ def _memory_file(data: bytes) -> IO[bytes]:
     made.write(data)
     made.seek(0)
     return made
+
+
+def fill(argv: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
+    """A command line whose `{name}` are filled in, once; others stay as they are."""
+    names = "|".join(map(re.escape, values))
+    return tuple(
+        re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], word)
+        for word in argv
+    )
 
 
 class _Pump:

@@ -38,7 +38,7 @@ def reopen(registration: Registration, root: Path) -> Reopened:
         registration,
         root,
         {seal.id: corpus.load_case(root, seal.id) for seal in registration.cases},
-        agents.open_reader(registration.plan.agent),
+        agents.open_reader(registration.plan),
     )
 
 

@@ -70,6 +70,7 @@ class End(Record, frozen=True):
     total_cost_usd: float | None
     usage: Tokens | None
     by_model: dict[str, Tokens]
+    structured_output: Any = None
 
 
 class Session(Record, frozen=True):
@@ -312,6 +313,7 @@ def _end(found: rows.Result) -> End:
         num_turns=found.num_turns,
         text=text[:MAX_TURN_CHARS],
         total_cost_usd=found.total_cost_usd,
+        structured_output=found.structured_output,
         usage=found.usage.tokens if found.usage else None,
         by_model={model: used.tokens for model, used in found.by_model.items()},
     )

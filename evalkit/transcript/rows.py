@@ -181,6 +181,7 @@ class Result(msgspec.Struct):
     result: str | None = None
     errors: list[str] | None = None
     total_cost_usd: float | None = None
+    structured_output: Any = None
     usage: Usage | None = None
     by_model: dict[str, ModelUsage] = msgspec.field(
         default_factory=dict[str, ModelUsage], name="modelUsage"

@@ -1,0 +1,217 @@
+"""Codex CLI, run unattended: our sandbox is around it, so its own stays off."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalkit import files, usage
+from evalkit.agents import faults, installed, reach
+from evalkit.agents.protocol import Command, Reading, Task
+from evalkit.errors import InputError
+from evalkit.process import Finished
+from evalkit.records import AgentSeal, Call, Ended, Exchange, Plan
+from evalkit.sandbox import Mount
+from evalkit.transcript import codex as transcript
+
+CONFIG_HOME = ".codex"
+TEMPORARY = "tmp"
+EXECUTABLE_SEEN = "/opt/codex/codex"
+EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
+LEGACY_ARM = "ecc-legacy"
+MAX_DETAIL = 200
+KEY = "EVALKIT_MODEL_KEY"
+"""Variable in which its configuration looks for the credential."""
+CONFIG = """\
+model = {model}
+model_provider = "evalkit"
+{effort}
+[analytics]
+enabled = false
+
+[skills.bundled]
+enabled = false
+
+[model_providers.evalkit]
+name = "evalkit"
+base_url = {url}
+env_key = "{key}"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+"""
+_SKILL_FILE = re.compile(r"skills/([A-Za-z0-9_-]+)/SKILL\.md")
+
+
+class Codex:
+    """The adapter of the CLI installed here.
+
+    Args:
+        plan: Names model, effort and access.
+        found: Its executable.
+    """
+
+    config_home = CONFIG_HOME
+    vendor = reach.OPENAI
+    selects = False
+
+    def __init__(self, plan: Plan, found: installed.Installed) -> None:
+        self._plan = plan
+        self._found = found
+        self.watched = (found.path,)
+        self.simulated = reach.is_loopback(reach.provider_url(plan, self.vendor))
+
+    def seal(self) -> AgentSeal:
+        """What is registered of it."""
+        return AgentSeal(
+            name="codex",
+            version=self._found.version,
+            sha256=self._found.sha256,
+            executable=self._found.path.name,
+            simulated=self.simulated,
+            provider=reach.provider_url(self._plan, self.vendor),
+            access=self._plan.access,
+        )
+
+    def command(self, task: Task) -> Command:
+        """How to start it for a task; writes its configuration into the home."""
+        home = task.place.home
+        (home.host / TEMPORARY).mkdir(exist_ok=True)
+        config = files.Entry("config.toml", self._config(task).encode())
+        files.write_entries((config,), home.host / CONFIG_HOME)
+        key = task.endpoint.credential.value if task.endpoint else ""
+        return Command(
+            argv=(
+                *(EXECUTABLE_SEEN, "exec", "--json", "--skip-git-repo-check"),
+                *("--dangerously-bypass-approvals-and-sandbox", "--", task.prompt),
+            ),
+            env={
+                "PATH": "/usr/local/bin:/usr/bin:/bin",
+                "HOME": home.seen,
+                "CODEX_HOME": f"{home.seen}/{CONFIG_HOME}",
+                "TMPDIR": f"{home.seen}/{TEMPORARY}",
+                "LANG": "C.UTF-8",
+                KEY: key,
+            },
+            binds=(Mount(self._found.path, EXECUTABLE_SEEN),),
+        )
+
+    def selection(self, task: Task, schema: str) -> Command:
+        """It is never asked: it has no way to answer without tools."""
+        raise NotImplementedError(f"{task.key}: Codex is not asked for {schema}")
+
+    def read(
+        self,
+        stdout: Path,
+        session: Path | None,
+        finished: Finished,
+        exchanges: tuple[Exchange, ...] = (),
+    ) -> Reading:
+        """What one call's evidence says; see `agents.Reader`."""
+        return read(stdout, session, finished, exchanges)
+
+    def read_answer(self, stdout: Path) -> str | None:
+        """None: it is never asked."""
+        return read_answer(stdout)
+
+    def _config(self, task: Task) -> str:
+        effort = self._plan.effort
+        url = task.endpoint.url if task.endpoint else ""
+        return CONFIG.format(
+            model=json.dumps(task.model),
+            effort=f"model_reasoning_effort = {json.dumps(effort)}\n" if effort else "",
+            url=json.dumps(f"{url}/v1"),
+            key=KEY,
+        )
+
+
+def open_codex(plan: Plan, root: Path) -> Codex:  # noqa: ARG001 - as every agent
+    """Open the CLI that is installed here.
+
+    Raises:
+        InputError: There is none, or the plan asks for what it cannot do.
+    """
+    if LEGACY_ARM in plan.arms:
+        raise InputError(
+            f"arm {LEGACY_ARM}",
+            expected="an agent that this library can be installed for",
+            found="codex, for which its early state had no way to be installed",
+            cure="leave the arm out, or run another agent",
+        )
+    if plan.effort is not None and plan.effort not in EFFORTS:
+        raise InputError(
+            "effort",
+            expected=f"one that the CLI takes: {', '.join(EFFORTS)}",
+            found=repr(plan.effort),
+            cure="name one of these, or none",
+        )
+    found = installed.find(
+        "codex", plan.executable, wheel="codex_cli_bin", inside="bin/codex"
+    )
+    return Codex(plan, found)
+
+
+def read(
+    stdout: Path,
+    session: Path | None,
+    finished: Finished,
+    exchanges: tuple[Exchange, ...] = (),
+) -> Reading:
+    """What stream, rollouts and the gateway's rows say of a call."""
+    model = exchanges[0].model if exchanges else ""
+    with stdout.open("rb") as lines:
+        told = transcript.parse(lines, model=model)
+    rollouts = [
+        request
+        for path in (sorted(session.rglob("*.jsonl")) if session else ())
+        for request in transcript.parse_rollout(
+            path.read_bytes().splitlines(), model=model
+        )
+    ]
+    witnesses = (faults.requests_of(exchanges), rollouts, told.turns)
+    settled = usage.settle(witnesses)
+    notes = filter(None, (settled.disagreement, faults.unknown_usage(exchanges)))
+    ended, detail = how_it_ended(told, finished, exchanges)
+    return Reading(
+        call=Call(
+            purpose="task",
+            ended=ended,
+            exit_code=finished.exit_code,
+            wall_s=finished.wall_s,
+            cpu_s=finished.cpu_s,
+            detail=detail,
+            model=model or None,
+        ),
+        requests=settled.requests,
+        disagreement="; ".join(notes) or None,
+        invoked=(),
+        read=tuple(
+            dict.fromkeys(
+                name
+                for command in told.commands
+                for name in _SKILL_FILE.findall(command)
+            )
+        ),
+    )
+
+
+def read_answer(stdout: Path) -> str | None:  # noqa: ARG001 - as every reader
+    """None: it is never asked."""
+    return None
+
+
+def how_it_ended(
+    told: transcript.CodexSession, finished: Finished, exchanges: Sequence[Exchange]
+) -> tuple[Ended, str]:
+    """How a call ended, and in words why, from exit facts, gateway and stream."""
+    stopped = faults.stopped_by_us(finished, exchanges)
+    if stopped:
+        return stopped
+    if told.completed and finished.exit_code == 0:
+        return Ended.FINISHED, ""
+    found = faults.unfinished(finished, exchanges, told.n_lines)
+    if found[0] is Ended.AGENT_ERROR and told.failure:
+        return Ended.AGENT_ERROR, told.failure[:MAX_DETAIL]
+    return found

@@ -1,0 +1,85 @@
+"""How a call ended, as far as its process and its model requests say. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evalkit.process import Finished
+from evalkit.records import Ended, Exchange, Passage, Request
+
+BY_STATUS = {
+    401: Ended.LOGIN_FAILED,
+    403: Ended.LOGIN_FAILED,
+    404: Ended.MODEL_MISSING,
+}
+"""What an answer with an error says; every other one is a fault of the provider."""
+KILLED = frozenset({-15, -9, -2, 130, 137, 143})
+"""Exit codes of a process ended by SIGTERM, SIGKILL or SIGINT, or its sandbox's."""
+UNBILLED = frozenset({Passage.FAILED, Passage.REFUSED, Passage.UNREACHABLE})
+NAMES = {
+    Passage.TRUNCATED: "the provider's answer was cut short",
+    Passage.UNREACHABLE: "the provider did not answer",
+    Passage.FAILED: "the provider answered with an error",
+}
+
+
+def stopped_by_us(
+    finished: Finished, exchanges: Sequence[Exchange]
+) -> tuple[Ended, str] | None:
+    """The limit of ours that ended a call, if one did."""
+    caps = [one.refused_by for one in exchanges if one.refused_by]
+    if caps:
+        told = f"the trial's registered cap of {caps[0]} was reached"
+        return Ended.AGENT_LIMIT, told
+    if finished.timed_out:
+        return Ended.TIMED_OUT, "the call's time was up"
+    return (Ended.AGENT_LIMIT, finished.excess) if finished.excess else None
+
+
+def unfinished(
+    finished: Finished, exchanges: Sequence[Exchange], n_lines: int
+) -> tuple[Ended, str]:
+    """Why a call ended that said nothing of its end itself.
+
+    Args:
+        finished: How its process ended.
+        exchanges: Its requests.
+        n_lines: It wrote to its standard output.
+    """
+    code = finished.exit_code
+    fault = last_fault(exchanges)
+    if code in KILLED:
+        return Ended.INTERRUPTED, f"exit {code} before its result"
+    if finished.truncated:
+        return Ended.AGENT_LIMIT, "its output passed the cap"
+    if fault:
+        return fault
+    if n_lines == 0 and code != 0:
+        return Ended.SANDBOX_FAULT, f"it did not start: exit {code}; see agent.stderr"
+    return Ended.AGENT_ERROR, f"exit {code} without a result"
+
+
+def last_fault(exchanges: Sequence[Exchange]) -> tuple[Ended, str] | None:
+    """The fault that the last request met, if it met one."""
+    last = exchanges[-1] if exchanges else None
+    if last is None or last.passage not in NAMES:
+        return None
+    status = last.http_status if last.passage is Passage.FAILED else None
+    ended = BY_STATUS.get(status or 0, Ended.PROVIDER_FAULT)
+    said = f" {status}" if status else ""
+    return ended, f"{NAMES[last.passage]}{said}{f': {last.detail}' * bool(last.detail)}"
+
+
+def requests_of(exchanges: Sequence[Exchange]) -> tuple[Request, ...]:
+    """Usage of the requests whose usage is known."""
+    found = (one.request(0) for one in exchanges)
+    return tuple(request for request in found if request is not None)
+
+
+def unknown_usage(exchanges: Sequence[Exchange]) -> str | None:
+    """How many requests may have used tokens that nobody told us of."""
+    n_unknown = sum(
+        one.request(0) is None and one.passage not in UNBILLED and one.is_priced
+        for one in exchanges
+    )
+    return f"usage of {n_unknown} requests is not known" if n_unknown else None
