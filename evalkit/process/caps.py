@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,8 +27,8 @@ BLOCK_BYTES = 512
 class Caps(Record, frozen=True):
     """What a process and all it started may take together.
 
-    The memory counted is what is theirs alone (anonymous pages), the disk what
-    lies in `folders`.
+    The memory counted is anonymous and shared memory in use by them, a page that
+    several use counted once; the disk is what lies in `folders`.
     """
 
     memory_bytes: int
@@ -49,7 +49,7 @@ def first_excess(pid: int, caps: Caps, ended: threading.Event) -> str | None:
         members = family(pid)
         if len(members) > caps.n_processes:
             return f"it ran over {caps.n_processes:,} processes"
-        if sum(map(own_memory_bytes, members)) > caps.memory_bytes:
+        if _holds_over(caps.memory_bytes, members):
             return f"its processes held over {caps.memory_bytes:,} bytes of memory"
         if caps.disk_bytes is None or time.monotonic() < disk_at:
             continue
@@ -79,13 +79,41 @@ def family(pid: int) -> list[int]:
     return found
 
 
-def own_memory_bytes(pid: int) -> int:
-    """Resident pages of a process that no file or shared memory backs, in bytes."""
+def _holds_over(n_bytes: int, members: Sequence[int]) -> bool:
+    """True where processes together hold more memory than so many bytes."""
+    # What is resident counts pages of files and of several processes too often, but
+    # costs little: only where that passes is it worth looking closer.
+    if sum(resident_bytes(pid) for pid in members) <= n_bytes:
+        return False
+    return sum(map(memory_bytes, members)) > n_bytes
+
+
+def resident_bytes(pid: int) -> int:
+    """Bytes of memory a process has in use; 0 once it ended."""
+    return _statm(pid)[0]
+
+
+def memory_bytes(pid: int) -> int:
+    """A process' share of the anonymous and shared memory it uses, in bytes.
+
+    Of a process that lets nobody look, the whole of its anonymous memory.
+    """
+    try:
+        rows = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()[1:]
+    except OSError:
+        resident, shared = _statm(pid)
+        return resident - shared
+    counts = {row.split()[0]: int(row.split()[1]) for row in rows}
+    return sum(counts.get(name, 0) for name in ("Pss_Anon:", "Pss_Shmem:")) * 1024
+
+
+def _statm(pid: int) -> tuple[int, int]:
+    """Bytes resident, and of these such as files or shared memory back."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text("ascii").split()
     except OSError:  # it ended meanwhile
-        return 0
-    return (int(fields[1]) - int(fields[2])) * PAGE_BYTES
+        return 0, 0
+    return int(fields[1]) * PAGE_BYTES, int(fields[2]) * PAGE_BYTES
 
 
 def disk_bytes(folders: Iterable[str]) -> int:

@@ -17,7 +17,14 @@ from evalkit.records import Record
 
 FIRST_UNUSED, N_UNUSED = 65_000, 500
 """Debian keeps 65000 to 65533 free."""
-CAP_SYS_ADMIN = 21
+NEEDED_RIGHTS = {
+    "SETGID": 6,
+    "SETUID": 7,
+    "SETPCAP": 8,
+    "NET_ADMIN": 12,
+    "SYS_ADMIN": 21,
+}
+"""Bits of the capabilities with which root builds a sandbox, then gives itself up."""
 
 
 class Identity(Record, frozen=True):
@@ -51,7 +58,7 @@ class Identity(Record, frozen=True):
 
     def give(self, folder: Path) -> None:
         """Make a folder of ours this user's own, once, with all we put into it."""
-        if self.drops and folder.stat().st_uid != self.uid:
+        if self.drops and folder.exists() and folder.stat().st_uid != self.uid:
             for path in (*folder.rglob("*"), folder):
                 os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
@@ -68,17 +75,18 @@ def next_identity() -> Identity:
 
 
 def may_drop() -> bool:
-    """True for a root that may mount, and could become the users set aside.
+    """True for a root that has the rights, and could become the users set aside.
 
     Other roots, in most containers and in user namespaces, are as ordinary users.
     """
-    return os.geteuid() == 0 and _has_sys_admin() and _maps(FIRST_UNUSED + N_UNUSED - 1)
+    return os.geteuid() == 0 and _has_rights() and _maps(FIRST_UNUSED + N_UNUSED - 1)
 
 
-def _has_sys_admin() -> bool:
+def _has_rights() -> bool:
     status = Path("/proc/self/status").read_text("ascii", "replace")
     line = next(line for line in status.splitlines() if line.startswith("CapEff:"))
-    return bool(int(line.split()[1], 16) >> CAP_SYS_ADMIN & 1)
+    held = int(line.split()[1], 16)
+    return all(held >> bit & 1 for bit in NEEDED_RIGHTS.values())
 
 
 def _maps(uid: int) -> bool:

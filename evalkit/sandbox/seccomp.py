@@ -72,9 +72,14 @@ ABSENT: dict[str, tuple[int, int]] = {
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
 }
 """Answered with ENOSYS, upon which libraries take the older way. The flags of
-clone3 lie in memory, where no filter can read them."""
+clone3 lie in memory, where no filter can read them; the last four make memory that
+belongs to no process, so that nothing would bound it."""
 CLONE, SOCKET, IOCTL = (56, 220), (41, 198), (16, 29)
 NEW_NAMESPACE = 0x7E02_0000
 """The CLONE_NEW* flags of clone."""

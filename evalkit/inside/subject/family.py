@@ -10,6 +10,7 @@ import resource
 import select
 import signal
 import socket
+import tempfile
 import time
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class Family:
 
     def make(self, job: Json, *fds: int) -> int:
         """Have a child made for a job; `fds` are its stdin, stdout, stderr, more."""
-        with contextlib.closing(memory_file(json.dumps(job).encode())) as memory:
+        with contextlib.closing(nameless_file(json.dumps(job).encode())) as memory:
             try:
                 socket.send_fds(self._control, [b"make"], [memory.fileno(), *fds])
                 told = self._control.recv(32)
@@ -185,9 +186,10 @@ class Family:
         return total + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def memory_file(data: bytes) -> io.FileIO:
-    """A file in memory that holds `data`, read from its start."""
-    file = io.FileIO(os.memfd_create("input"), "r+")
+def nameless_file(data: bytes) -> io.FileIO:
+    """A file without a name that holds `data`, read from its start."""
+    flags = os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC
+    file = io.FileIO(os.open(tempfile.gettempdir(), flags, 0o600), "r+")
     write_all(file.fileno(), data)
     file.seek(0)
     return file

@@ -18,7 +18,7 @@ from evalkit.inside.subject.bounds import (
     refuse_constant,
     text_of,
 )
-from evalkit.inside.subject.family import Family, memory_file
+from evalkit.inside.subject.family import Family, nameless_file
 
 
 class Capture:
@@ -88,7 +88,7 @@ def spawn(
 ) -> int:
     """Have a child made, its output captured; `more` are descriptors it gets."""
     try:
-        with contextlib.closing(memory_file(stdin)) as source:
+        with contextlib.closing(nameless_file(stdin)) as source:
             return family.make(job, source.fileno(), *capture.ends, *more)
     finally:
         capture.follow()
