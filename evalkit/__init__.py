@@ -23,6 +23,7 @@ Modules, from what people use to what everything rests on:
     inputs         everything a plan names, opened
     parameters     of the notebooks, checked
     agents         the programs under test
+    gateway        the only way from an agent to a model
     grading        a grader process questions a subject
     corpus         cases and corpora
     reference      overlays, expected rows, proofs
@@ -36,6 +37,7 @@ Modules, from what people use to what everything rests on:
     sandbox        the only argv builder of isolation
     process        the only door to processes
     files          the only door to files
+    wire           objects over a socket, one answer to each
     schedule       the order of trials
     outcomes       what counts as what
     scoring        weights, scores, the score line

@@ -16,9 +16,9 @@ from evalkit.errors import InputError, SandboxUnavailableError, StoppedEarlyErro
 from evalkit.grader import Get, Send
 from evalkit.grading.live import Live, RunawayError, patience_s
 from evalkit.grading.verdict import add_verdict, judge
-from evalkit.wire import GoneError, SilentError, Wire
 from evalkit.grading.work import Told
 from evalkit.records import Case, Digests, Kind, Step
+from evalkit.wire import GoneError, SilentError, Wire
 
 LEVELS = [
     pytest.param("none", id="none"),

@@ -14,8 +14,8 @@ import msgspec
 from evalkit import process, scoring
 from evalkit.grading.live import Live, RunawayError, UnavailableError, UnrecordedError
 from evalkit.grading.recorded import DivergedError, carry_out_replay, replay_jobs
-from evalkit.grading.wire import GoneError, Wire
 from evalkit.grading.work import Told, Work, carry_out
+from evalkit.wire import GoneError, Wire
 
 
 def serve(number: int) -> None:

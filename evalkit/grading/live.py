@@ -12,9 +12,9 @@ from typing import IO
 
 from evalkit import process
 from evalkit.files import disk
-from evalkit.grading.wire import GoneError, Wire
 from evalkit.questions import Answer, Question
 from evalkit.sandbox import Launch
+from evalkit.wire import GoneError, Wire
 
 DRIVER_FD = 200
 """Number under which the driver finds its end of the socket pair."""

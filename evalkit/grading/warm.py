@@ -11,9 +11,9 @@ import msgspec
 
 from evalkit import process
 from evalkit.errors import StoppedEarlyError
-from evalkit.grading.wire import GoneError, SilentError, Wire
 from evalkit.grading.work import Told, Work
 from evalkit.sandbox import PYTHON_OPTIONS
+from evalkit.wire import GoneError, SilentError, Wire
 
 HASH_SEED = "0"
 """Graders always run under this one; replays run under another."""

@@ -1,0 +1,149 @@
+"""What the runner and the gateway's process tell each other."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+
+from evalkit.errors import InputError
+from evalkit.records import Exchange, Positive, Record
+from evalkit.usage import Rates
+
+Dollars = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Dialect(StrEnum):
+    """Whose protocol is spoken."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+class Header(StrEnum):
+    """The header that carries the credential."""
+
+    API_KEY = "x-api-key"
+    BEARER = "authorization"
+
+
+class Provider(Record, frozen=True):
+    """Where models answer: `url` is what stands before `/v1/...`.
+
+    The credential never shows in its text.
+    """
+
+    dialect: Dialect
+    url: str
+    credential: str
+    header: Header
+
+    def __repr__(self) -> str:
+        return f"Provider({self.dialect}, {self.url})"
+
+    def check(self) -> None:
+        """See that it can be used.
+
+        Raises:
+            InputError: It is no plain address, or the credential cannot be sent.
+        """
+        parts = urlsplit(self.url)
+        plain = parts.scheme in {"http", "https"} and parts.hostname
+        if not plain or parts.username or parts.query or parts.fragment:
+            raise InputError(
+                "the provider's address",
+                expected="http(s)://HOST, without user, query or fragment",
+                found="something else",
+                cure="mend it; the credential is given apart",
+            )
+        if not self.credential.isascii() or not self.credential.isprintable():
+            found = "characters that a header cannot hold"
+        elif not self.credential.strip():
+            found = "none"
+        else:
+            return
+        raise InputError(
+            "the provider's credential",
+            expected="a key",
+            found=found,
+            cure="set it again, without line breaks",
+        )
+
+
+class Caps(Record, frozen=True):
+    """What all calls of one attempt may take together; None is no cap.
+
+    Tokens are all five classes, those of requests under way as far as known. The
+    request that crosses a cap is let through to its end, the next one refused.
+    """
+
+    max_requests: Positive | None = None
+    max_tokens: Positive | None = None
+    max_usd: Dollars | None = None
+
+
+class Trial(Record, frozen=True):
+    """One call of an agent, as the gateway knows it.
+
+    `name` is the call's path in the run's folder; calls of the same `trial` share
+    its caps, those of the first count. `marks` holds, by name, texts whose presence
+    in a request shows that it carried what the name says.
+    """
+
+    name: str
+    trial: str
+    caps: Caps = Caps()
+    marks: dict[str, str] = {}
+
+
+# --- over the wire ----------------------------------------------------------
+
+
+class Order(Record, frozen=True, tag_field="do"):
+    """Base of what the runner asks; each is answered once."""
+
+
+class Start(Order, frozen=True, tag="start"):
+    """Begin to listen: on the socket at this path, and on loopback."""
+
+    provider: Provider
+    models: tuple[str, ...]
+    rates: Rates
+    accounting: str
+    folder: str
+    socket: str
+    record: bool
+
+
+class Open(Order, frozen=True, tag="open"):
+    """Let who knows the token make requests."""
+
+    token: str
+    trial: Trial
+
+
+class Close(Order, frozen=True, tag="close"):
+    """Let them no more, and end what is under way."""
+
+    token: str
+
+
+class Tell(Order, frozen=True, tag="tell"):
+    """Tell the rows of a closed token, from this one on."""
+
+    token: str
+    first: int
+
+
+Orders = Start | Open | Close | Tell
+
+
+class Told(Record, frozen=True):
+    """The answer to an order; `fault` says what the process could not do."""
+
+    port: int | None = None
+    n_rows: int | None = None
+    rows: tuple[Exchange, ...] = ()
+    fault: str | None = None
