@@ -5,10 +5,10 @@ import shutil
 from itertools import count
 from pathlib import Path
 
-import crasher
+import crashes
 import msgspec
 import pytest
-from crasher import assert_exactly_the_plan, copy_of, n_lost, results, whole
+from crashes import assert_exactly_the_plan, copy_of, n_lost, results, whole
 
 from evalkit import files, usage
 from evalkit import run as running
@@ -27,7 +27,7 @@ WHERE_CUT = {"nothing": 0.0, "a beginning": 0.1, "all but the end": 0.999}
 def sealed(proven_root, tmp_path_factory):
     """A root with a sealed run of two trials, not begun."""
     root = Path(shutil.copytree(proven_root, tmp_path_factory.mktemp("s") / "root"))
-    return root, crasher.seal(root)
+    return root, crashes.seal(root)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def finished(sealed, tmp_path_factory):
 @pytest.mark.parametrize("walker", range(N_WALKERS))
 def test_killed_at_any_durable_step_a_run_ends_as_planned(sealed, tmp_path, walker):
     root, run = sealed
-    told = crasher.tell("kill", root, run.name, tmp_path, walker + 1, N_WALKERS)
+    told = crashes.tell("kill", root, run.name, tmp_path, walker + 1, N_WALKERS)
     assert [line["died"] for line in told] == [True] * (len(told) - 1) + [False]
     assert len(told) > 15
     for line in told:
@@ -211,10 +211,10 @@ def test_ctrl_c_without_end_ends_a_run_that_goes_on_later(sealed, tmp_path):
 
 def _assert_ends_and_goes_on(root, run, n_signals, gap_ms) -> dict:
     journal = run / "journal.jsonl"
-    (told,) = crasher.tell("interrupt", root, run.name, journal, n_signals, gap_ms)
+    (told,) = crashes.tell("interrupt", root, run.name, journal, n_signals, gap_ms)
     assert told["orphans"] == []
     lost, kept = n_lost(run), whole(run)
-    assert len(kept) < crasher.N_PLANNED, told
+    assert len(kept) < crashes.N_PLANNED, told
     with Writer(journal, now=running.utc_now) as writer:  # so the lock is free
         last = writer.events[-1].body
     assert isinstance(last, RunEnded), told

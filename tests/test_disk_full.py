@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import tinyroot
-from crasher import assert_exactly_the_plan, n_lost, results, seal, whole
+from crashes import assert_exactly_the_plan, n_lost, results, seal, whole
 
 from evalkit import grading, sandbox
 from evalkit import run as running

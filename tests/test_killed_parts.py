@@ -5,7 +5,7 @@ import shutil
 import signal
 from pathlib import Path
 
-import crasher
+import crashes
 import pytest
 import tinyroot
 
@@ -44,9 +44,9 @@ def waiting(tmp_path_factory):
 def midway(waiting, tmp_path):
     """A command that is in the middle of its first grading, and its run."""
     root = Path(shutil.copytree(waiting, tmp_path / "root"))
-    run = crasher.seal(root)
-    started = crasher.command(root, run.name)
-    crasher.wait_for_line(root / "asked", started)
+    run = crashes.seal(root)
+    started = crashes.command(root, run.name)
+    crashes.wait_for_line(root / "asked", started)
     with started:
         yield started, run
         started.kill()
@@ -55,14 +55,14 @@ def midway(waiting, tmp_path):
 def _grader_of(pid: int) -> int:
     (found,) = [
         child
-        for child in crasher.children(pid)
+        for child in crashes.children(pid)
         if b"evalkit.grading" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
     return found
 
 
 def _grades(run: Path) -> list:
-    found = crasher.results(run)
+    found = crashes.results(run)
     return [(result, *(step.grade for step in result.steps)) for result in found]
 
 
@@ -80,7 +80,7 @@ def test_a_grader_that_is_killed_is_told_as_dead_and_the_run_goes_on(midway):
 
 def test_a_subject_that_is_killed_fails_the_check_that_asked_and_is_replaced(midway):
     started, run = midway
-    (subject,) = crasher.children(_grader_of(started.pid))
+    (subject,) = crashes.children(_grader_of(started.pid))
     os.kill(subject, signal.SIGKILL)
     _, said = started.communicate()
     assert started.returncode == 0, said
@@ -94,12 +94,12 @@ def test_a_subject_that_is_killed_fails_the_check_that_asked_and_is_replaced(mid
 
 def test_a_run_killed_in_mid_grading_leaves_no_process(waiting, tmp_path):
     root = Path(shutil.copytree(waiting, tmp_path / "root"))
-    run = crasher.seal(root)
-    (told,) = crasher.tell("interrupt", root, run.name, root / "asked", 2, 5)
+    run = crashes.seal(root)
+    (told,) = crashes.tell("interrupt", root, run.name, root / "asked", 2, 5)
     assert told["orphans"] == []
     assert told["code"] == 5, told
-    lost, kept = crasher.n_lost(run), crasher.whole(run)
-    started = crasher.command(root, run.name)
+    lost, kept = crashes.n_lost(run), crashes.whole(run)
+    started = crashes.command(root, run.name)
     _, said = started.communicate()
     assert started.returncode == 0, said
-    crasher.assert_exactly_the_plan(run, n_lost=lost, kept=kept)
+    crashes.assert_exactly_the_plan(run, n_lost=lost, kept=kept)

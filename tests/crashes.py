@@ -2,13 +2,13 @@
 
 Also a program, which adopts whatever outlives a run, so that nothing can hide:
 
-    crasher.py kill ROOT RUN FOLDER FIRST STRIDE
+    crashes.py kill ROOT RUN FOLDER FIRST STRIDE
 
 For the steps FIRST, FIRST + STRIDE, ... until a run comes through: copies ROOT to
 FOLDER/STEP, carries the run out in a process that kills itself at that step, then
 carries it out again in one that does not. Tells of each as a JSON line.
 
-    crasher.py interrupt ROOT RUN FILE SIGNALS GAP
+    crashes.py interrupt ROOT RUN FILE SIGNALS GAP
 
 Starts the command, waits until FILE has a line, sends Ctrl-C SIGNALS times, GAP ms
 apart, as long as the command runs. Tells of its end as a JSON line.
@@ -22,6 +22,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -92,12 +93,14 @@ def assert_exactly_the_plan(run: Path, *, n_lost: int, kept: set[str]) -> None:
 
 def tell(*words: object) -> list[dict]:
     """Start this program; what it tells."""
-    done = subprocess.run(
-        [sys.executable, __file__, *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory() as left_by_the_killed:
+        done = subprocess.run(
+            [sys.executable, __file__, *map(str, words)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "TMPDIR": left_by_the_killed},
+        )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
