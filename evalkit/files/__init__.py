@@ -214,12 +214,14 @@ def unpack(archive: bytes, folder: Path) -> None:
     """Extract a tar of ours below a folder; nothing may leave it.
 
     Raises:
-        InputError: It is no plain tar of regular files, as `pack` makes them.
+        InputError: It is no plain tar of regular files, as `pack` makes them, and
+            of folders, which git adds.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
-            odd = [m.name for m in tar if not m.isreg() or m.issparse()]
+            plain = [m for m in tar if m.isdir() or (m.isreg() and not m.issparse())]
+            odd = [m.name for m in tar if m not in plain]
             if not odd:
                 tar.extractall(folder, filter="data")
     except (tarfile.TarError, ValueError) as error:
