@@ -14,6 +14,7 @@ Modules, from what people use to what everything rests on:
     outlines       a draft and a status as tables
     audit          is a run what it says it is? read only, trusting nothing
     regrade        verdicts given again, from the same evidence
+    probes         what people type, and which skill would serve it
     run            walk the schedule, stop at blocks, resume
     proof          grade every overlay, hold it against what it must get
     plan           inputs -> draft registration -> sealed
@@ -21,6 +22,8 @@ Modules, from what people use to what everything rests on:
     trial          run_trial, conclude
     frames         facts -> tidy frames
     inputs         everything a plan names, opened
+    ranking        skills by the words of a text, when a plan is made
+    recall         does the right skill stand among the candidates?
     parameters     of the notebooks, checked
     agents         the programs under test
     gateway        the only way from an agent to a model
@@ -32,7 +35,7 @@ Modules, from what people use to what everything rests on:
     journal        one chained line per event
     evidence       the folder of an attempt
     facts          journal -> what became of every planned trial
-    routing        which skill a step's words call for
+    routing        which of its candidates a step gets
     inflight       work on threads that ends at once on Ctrl-C
     sandbox        the only argv builder of isolation
     process        the only door to processes

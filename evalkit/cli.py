@@ -143,6 +143,15 @@ def plan(
     seed: Annotated[
         int, typer.Option(help="Of order, inputs and policy.")
     ] = DEFAULTS.seed,
+    n_candidates: Annotated[
+        int, typer.Option("--candidates", min=1, help="Skills ranked for a step.")
+    ] = DEFAULTS.n_candidates,
+    workspace_words: Annotated[
+        bool, typer.Option(help="Rank by words of the workspace as well.")
+    ] = DEFAULTS.workspace_words,
+    min_rank_score: Annotated[
+        float, typer.Option(min=0, help="Below it no model is asked to choose.")
+    ] = DEFAULTS.min_rank_score,
     isolation: IsolationOption = DEFAULTS.isolation,
     allow_unsandboxed: UnsandboxedOption = False,
     seal: Annotated[
@@ -173,6 +182,9 @@ def plan(
             limits=Limits(call_timeout_ms),
             budget=Budget(max_calls, deadline_ms),
             seed=seed,
+            n_candidates=n_candidates,
+            workspace_words=workspace_words,
+            min_rank_score=min_rank_score,
         )
     )
     drafted = draft(wanted, root, now=utc_now)
@@ -293,21 +305,34 @@ def report(
 
 @app.command()
 def route(
-    query: Annotated[str, typer.Option("--query", help="What a user would type.")],
+    query: Annotated[
+        str | None, typer.Option("--query", help="What a user would type.")
+    ] = None,
+    probes: Annotated[
+        bool, typer.Option("--probes", help="Answer the library's probes.toml.")
+    ] = False,
     library: Annotated[
         str, typer.Option(help="Skills: folder or folder@ref.")
     ] = "current",
     root: RootOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Rank a library's skills for a text, without any model."""
-    from evalkit import console, routing, skills
+    """Rank a library's skills for a text, or for its probes, without any model."""
+    from evalkit import console, skills
+    from evalkit.probes import open_probes, score_offline
+    from evalkit.ranking import Ranker
+    from evalkit.routing import choose, to_ask
 
+    if (query is None) != probes:
+        raise typer.BadParameter("give --query TEXT or --probes")
     found = skills.open_library(root, library, name="route")
-    folder = root / "cases" / "_skills" if library == "current" else Path(library)
-    ranked = routing.rank(query, found, routing.load_triggers(folder))
-    chosen = routing.choose(ranked)
-    _show(chosen, as_json, console.route_lines(chosen))
+    if query is None:
+        scores = score_offline(open_probes(root, library, found), found)
+        _show(scores, as_json, console.probe_lines(scores))
+        return
+    chosen = choose(Ranker(found).rank(query, n=DEFAULTS.n_candidates))
+    asked = to_ask(chosen, DEFAULTS.min_rank_score)
+    _show(chosen, as_json, console.route_lines(chosen, asks=bool(asked)))
 
 
 @app.command()

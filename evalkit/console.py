@@ -8,10 +8,14 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
+from evalkit import wording
 from evalkit.audit import Audit
+from evalkit.conclusions import Proportion
 from evalkit.doctor import Finding
 from evalkit.plan import Outline
-from evalkit.records import Corpus, Grade, Proof, ProofRow, Selection
+from evalkit.probes import ProbeScores
+from evalkit.recall import Recall
+from evalkit.records import Candidate, Corpus, Grade, Proof, ProofRow, Selection
 from evalkit.regrade import Regrade
 from evalkit.run import Status
 
@@ -72,8 +76,10 @@ def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
     routes = [
         (
             f"{route.case}/{route.step}",
-            f"picks {route.picked or 'none'} ({route.how})",
+            f"picks {route.picked or 'none'} ({route.how})"
+            f"{', asks a model' if route.asks else ''}",
             f"canonical {', '.join(route.canonical) or 'none'}",
+            f"candidates {_scored(route.candidates)}",
         )
         for route in outline.routes
     ]
@@ -90,6 +96,7 @@ def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
         "arms:",
         *_align(arms),
         *(["routing, before any model:", *_align(routes)] if routes else []),
+        *(recall_lines(outline.recall) if outline.recall else []),
         f"sealed as {sealed}; next: evalkit run {sealed}"
         if sealed
         else "a draft: nothing was written; add --seal to register it",
@@ -154,13 +161,65 @@ def audit_lines(found: Audit) -> list[str]:
     ]
 
 
-def route_lines(selection: Selection) -> list[str]:
-    """Ranked skills and the one picked."""
+def route_lines(selection: Selection, *, asks: bool) -> list[str]:
+    """Ranked skills and why, the one picked, and whether a model would be asked."""
     rows = [
-        (c.skill, f"{c.score:g}", ", ".join(repr(phrase) for phrase in c.phrases))
+        (
+            c.skill,
+            f"{c.score:.2f}",
+            "admitted" if c.direct else "",
+            ", ".join([*map(repr, c.phrases), *c.words]),
+        )
         for c in selection.candidates
     ]
-    return [*_align(rows), f"picked: {selection.picked or 'none'} ({selection.how})"]
+    then = "" if selection.picked else ", no call of a model"
+    if asks:
+        then = ", a model is asked to choose one of these or none"
+    return [
+        *(_align(rows) if rows else []),
+        f"picked: {selection.picked or 'none'} ({selection.how}){then}",
+    ]
+
+
+def recall_lines(found: Recall) -> list[str]:
+    """What routing can reach, before any model; and what a fixed list would."""
+    return [
+        f"an accepted skill is among the candidates of {found.n_held} of "
+        f"{found.n_needing} that need one: the ceiling of every accuracy",
+        f"the same {len(found.constant)} for all would hold one for "
+        f"{found.n_constant_held} of {found.n_needing} "
+        f"({', '.join(found.constant) or 'none'})",
+        f"{found.n_admitted} of {found.n} admitted without a model, "
+        f"{found.n_admitted_right} of them rightly; {found.n_abstained} of {found.n} "
+        f"get none without asking",
+    ]
+
+
+def probe_lines(found: ProbeScores) -> list[str]:
+    """A row per category of probes, with Wilson intervals, and what routing reaches."""
+    heads = (
+        "",
+        "n",
+        "right",
+        "first",
+        "among candidates",
+        "picked rightly",
+        "none, if so",
+    )
+    rows = [
+        (
+            row.category,
+            f"{row.n}",
+            *map(_share, (row.right, row.first, row.held, row.precise, row.spared)),
+        )
+        for row in found.categories
+    ]
+    return [
+        f"probes of the library {found.library}, without any model",
+        *_align([heads, *rows]),
+        *recall_lines(found.recall),
+        f"not right: {', '.join(found.wrong) or 'none'}",
+    ]
 
 
 def doctor_lines(findings: Sequence[Finding]) -> list[str]:
@@ -211,6 +270,14 @@ def _failing(row: ProofRow) -> str:
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
+
+
+def _scored(candidates: Sequence[Candidate]) -> str:
+    return ", ".join(f"{c.skill} {c.score:.1f}" for c in candidates) or "none"
+
+
+def _share(found: Proportion) -> str:
+    return f"{wording.k_of_n(found)} ({wording.interval(found)})"
 
 
 def _bytes_put(least: int, most: int) -> str:

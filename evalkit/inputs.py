@@ -2,11 +2,15 @@
 
 Planning describes it once and seals the description; running describes it
 again and compares. So there is one account of what an experiment rests on.
+Candidates of routing are the exception: they are ranked once, when a plan is made.
+A run takes those sealed, and holds what they were ranked from against the seal:
+library, phrases, cases, and the source of the ranking.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -29,7 +33,6 @@ from evalkit.errors import InputError
 from evalkit.records import (
     Arm,
     ArmSeal,
-    Candidate,
     Case,
     CaseSeal,
     Corpus,
@@ -43,7 +46,8 @@ from evalkit.records import (
     Wording,
 )
 
-Candidates = dict[str, dict[str, tuple[Candidate, ...]]]
+Rank = Callable[[Library, tuple[Case, ...], Plan, Path], routing.Candidates]
+"""Candidates of the steps of cases, from a library: `ranking.rank_cases`."""
 
 
 class ArmsFile(Record, frozen=True):
@@ -56,8 +60,13 @@ class ArmsFile(Record, frozen=True):
 class Inputs:
     """A plan with all it names opened; immutable once made."""
 
-    def __init__(self, plan: Plan, root: Path) -> None:
+    def __init__(self, plan: Plan, root: Path, *, rank: Rank) -> None:
         """Open corpus, arms, libraries, agent and sandbox.
+
+        Args:
+            plan: The choices.
+            root: Root with cases, graders and reference.
+            rank: Gives the candidates of a routed arm; see `open_registered`.
 
         Raises:
             InputError: Something named does not exist or is wrong.
@@ -81,7 +90,7 @@ class Inputs:
             self.plan.isolation, allow_unsandboxed=self.plan.allow_unsandboxed
         )
         self.cases = {case.id: case for case in self.corpus.cases}
-        self.candidates = self._rank()
+        self.candidates = self._rank(rank)
         for arm in self.arms.values():
             self._check_deliverable(arm)
 
@@ -151,21 +160,14 @@ class Inputs:
         """
         return self._watched != files.watch(self._folders)
 
-    def _rank(self) -> Candidates:
+    def _rank(self, rank: Rank) -> routing.Candidates:
         routed = next(
             (arm for arm in self.arms.values() if arm.prompt is Wording.ROUTED), None
         )
         library = self.libraries[routed.name] if routed else None
         if library is None:
             return {}
-        triggers = routing.load_triggers(self.root / "cases" / "_skills")
-        return {
-            case.id: {
-                step.slug: routing.rank(step.prompt, library, triggers)
-                for step in case.steps
-            }
-            for case in self.corpus.cases
-        }
+        return rank(library, self.corpus.cases, self.plan, self.root)
 
     def _check_deliverable(self, arm: Arm) -> None:
         library = self.libraries[arm.name]
@@ -193,13 +195,24 @@ class Inputs:
     def _arm_seal(self, arm: Arm) -> ArmSeal:
         library = self.libraries[arm.name]
         held = library.skills if library else ()
+        ranked = library if arm.prompt is Wording.ROUTED else None
         return ArmSeal(
             arm=arm,
             library_source=library.source if library else None,
             library_digest=library.digest if library else None,
             skills=tuple(skill.name for skill in held),
             skill_digests={skill.name: skill.digest for skill in held},
+            triggers_digest=files.sha256(ranked.triggers) if ranked else None,
         )
+
+
+def open_registered(registration: Registration, root: Path) -> Inputs:
+    """Open what a registration names, with the candidates that it sealed.
+
+    Raises:
+        EvalkitError: As `Inputs` does.
+    """
+    return Inputs(registration.plan, root, rank=lambda *_: registration.candidates)
 
 
 def with_presets(plan: Plan, found: Corpus) -> Plan:

@@ -98,19 +98,39 @@ def routes(draft: Draft) -> Table:
         (
             f"{route.case}, {route.step}",
             listed(route.canonical),
-            route.picked or "none",
-            "yes" if route.picked in route.canonical else "no",
-            listed(route.candidates),
+            "a model is asked" if route.asks else route.picked or "none",
+            "yes" if route.held else "no",
+            listed(f"{c.skill} {c.score:.1f}" for c in route.candidates),
         )
         for route in draft.outline.routes
     ]
-    heads = ("Step", "Canonical skills", "Picked", "Among them", "Ranked")
+    heads = ("Step", "Canonical skills", "Picked", "One is ranked", "Ranked, by score")
     return Table(
         "Routing before any model",
         tuple(map(Column, heads)),
         tuple(rows),
         empty="no arm of this plan is routed.",
     )
+
+
+def reachable(draft: Draft) -> Prose:
+    """How often routing can be right at all, beside a list that never changes."""
+    found = draft.outline.recall
+    if found is None:
+        return Prose(("No arm of this plan is routed.",))
+    ceiling = (
+        f"A canonical skill is among the candidates for "
+        f"{k_of(found.n_held, found.n_needing)} steps that need one. That is the "
+        f"ceiling: no model can choose better. One list for all steps "
+        f"({listed(found.constant)}) would hold one for "
+        f"{k_of(found.n_constant_held, found.n_needing)}."
+    )
+    chosen = (
+        f"{k_of(found.n_admitted, found.n)} steps get a skill by their own words, "
+        f"{found.n_admitted_right} of them a canonical one; "
+        f"{k_of(found.n_abstained, found.n)} get none and no model is asked."
+    )
+    return Prose((ceiling, chosen))
 
 
 def reach(registration: Registration) -> Page:

@@ -39,6 +39,9 @@ class PlanParameters(Record, frozen=True):
     max_calls: int = _PLAN.budget.max_calls
     deadline_ms: int = _PLAN.budget.deadline_ms
     seed: int = _PLAN.seed
+    n_candidates: int = _PLAN.n_candidates
+    workspace_words: bool = _PLAN.workspace_words
+    min_rank_score: float = _PLAN.min_rank_score
     seal: bool = False
 
     @property
@@ -58,6 +61,9 @@ class PlanParameters(Record, frozen=True):
             limits=Limits(self.call_timeout_ms),
             budget=Budget(self.max_calls, self.deadline_ms),
             seed=self.seed,
+            n_candidates=self.n_candidates,
+            workspace_words=self.workspace_words,
+            min_rank_score=self.min_rank_score,
         )
 
 

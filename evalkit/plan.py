@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evalkit import files, reference, routing
+from evalkit import files, ranking, reference, routing
 from evalkit.errors import InputError
 from evalkit.inputs import Inputs
-from evalkit.records import Plan, Record, Registration, Wording
+from evalkit.recall import Recall, label, recall
+from evalkit.records import (
+    Candidate,
+    Plan,
+    Record,
+    Registration,
+    Selection,
+    Step,
+    Wording,
+)
 from evalkit.registration import write_registration
 
 
@@ -24,14 +33,23 @@ class ArmOutline(Record, frozen=True):
 
 
 class RouteOutline(Record, frozen=True):
-    """What routing would pick for a step, before any model was asked."""
+    """What routing would pick for a step, before any model was asked.
+
+    `asks` says that a model will choose one of the candidates, or none.
+    """
 
     case: str
     step: str
     canonical: tuple[str, ...]
-    candidates: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
     picked: str | None
     how: str
+    asks: bool
+
+    @property
+    def held(self) -> bool:
+        """True where a canonical skill is among the candidates."""
+        return any(candidate.skill in self.canonical for candidate in self.candidates)
 
 
 class Outline(Record, frozen=True):
@@ -42,6 +60,7 @@ class Outline(Record, frozen=True):
     cases: tuple[str, ...]
     arms: tuple[ArmOutline, ...]
     routes: tuple[RouteOutline, ...]
+    recall: Recall | None
     repeats: int
     n_trials: int
     n_planned_calls: int
@@ -62,6 +81,15 @@ class Draft(Record, frozen=True):
     outline: Outline
 
 
+def open_plan(plan: Plan, root: Path) -> Inputs:
+    """Open what a plan names, and rank the candidates of its routed arm.
+
+    Raises:
+        EvalkitError: As `Inputs` does.
+    """
+    return Inputs(plan, root, rank=ranking.rank_cases)
+
+
 def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
     """Open what a plan names and say what would run; nothing is written.
 
@@ -75,7 +103,7 @@ def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
         ProofError: A case's grader has no proof at its present digests.
         SandboxUnavailableError: The sandbox cannot run here.
     """
-    inputs = Inputs(plan, root)
+    inputs = open_plan(plan, root)
     for case in inputs.corpus.cases:
         reference.load_proof(root, case)
     budget, n_calls = inputs.plan.budget.max_calls, inputs.n_planned_calls
@@ -117,6 +145,7 @@ def _outline(inputs: Inputs, registration: Registration) -> Outline:
         cases=tuple(inputs.cases),
         arms=tuple(_arm_outline(inputs, name) for name in inputs.arms),
         routes=_routes(inputs),
+        recall=_recall(inputs),
         repeats=plan.repeats or 0,
         n_trials=len(registration.schedule),
         n_planned_calls=registration.n_planned_calls,
@@ -152,17 +181,32 @@ def _arm_outline(inputs: Inputs, name: str) -> ArmOutline:
 
 
 def _routes(inputs: Inputs) -> tuple[RouteOutline, ...]:
-    rows: list[RouteOutline] = []
-    for case in inputs.corpus.cases:
-        for step in case.steps:
-            ranked = inputs.candidates.get(case.id, {}).get(step.slug)
-            if ranked is None:
-                continue
-            chosen = routing.choose(ranked)
-            names = tuple(candidate.skill for candidate in ranked)
-            rows.append(
-                RouteOutline(
-                    case.id, step.slug, step.skills, names, chosen.picked, chosen.how
-                )
-            )
-    return tuple(rows)
+    return tuple(
+        RouteOutline(
+            case,
+            step.slug,
+            step.skills,
+            chosen.candidates,
+            chosen.picked,
+            chosen.how,
+            asks=bool(routing.to_ask(chosen, inputs.plan.min_rank_score)),
+        )
+        for case, step, chosen in _chosen(inputs)
+    )
+
+
+def _recall(inputs: Inputs) -> Recall | None:
+    labelled = [
+        label(step.skills, chosen, inputs.plan) for _, step, chosen in _chosen(inputs)
+    ]
+    return recall(labelled) if labelled else None
+
+
+def _chosen(inputs: Inputs) -> list[tuple[str, Step, Selection]]:
+    """What routing chooses for each step, where an arm is routed."""
+    return [
+        (case.id, step, routing.choose(inputs.candidates[case.id][step.slug]))
+        for case in inputs.corpus.cases
+        if case.id in inputs.candidates
+        for step in case.steps
+    ]

@@ -163,12 +163,16 @@ class Skill(Record, frozen=True):
 
 
 class Library(Record, frozen=True):
-    """A set of skills and where it came from (a folder, or a commit)."""
+    """A set of skills and where it came from (a folder, or a commit).
+
+    `triggers` holds the bytes of its `triggers.toml`; empty where it has none.
+    """
 
     name: str
     source: str
     skills: tuple[Skill, ...]
     digest: str
+    triggers: bytes = b""
 
 
 class Home(StrEnum):
@@ -210,12 +214,16 @@ class Delivery(Record, frozen=True):
 
 
 class Candidate(Record, frozen=True):
-    """A skill that routing ranked for a step, sealed at plan time."""
+    """A skill that routing ranked for a step, sealed at plan time.
+
+    `phrases` stand in the step's text; `words` are the stems that weigh most.
+    """
 
     skill: str
     score: float
     phrases: tuple[str, ...] = ()
     direct: bool = False
+    words: tuple[str, ...] = ()
 
 
 # --- plan and registration --------------------------------------------------
@@ -308,6 +316,9 @@ class Plan(Record, frozen=True):
     confidence: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.95
     accounting: str = "opus-list-15-1.5-75"
     seed: int = 1
+    n_candidates: Positive = 5
+    workspace_words: bool = True
+    min_rank_score: float = 0.0
 
 
 class TrialKey(Record, frozen=True):
@@ -336,13 +347,17 @@ class CaseSeal(Record, frozen=True):
 
 
 class ArmSeal(Record, frozen=True):
-    """What is registered of an arm: its definition and its library's tree."""
+    """What is registered of an arm: its definition and its library's tree.
+
+    `triggers_digest` is sha256 of the phrases that a routed arm was ranked by.
+    """
 
     arm: Arm
     library_source: str | None
     library_digest: str | None
     skills: tuple[str, ...]
     skill_digests: dict[str, str]
+    triggers_digest: str | None = None
 
 
 class AgentSeal(Record, frozen=True):

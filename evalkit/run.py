@@ -20,7 +20,7 @@ from evalkit.errors import (
 from evalkit.evidence import Evidence, attempts_kept
 from evalkit.files import disk
 from evalkit.inflight import InFlight
-from evalkit.inputs import Inputs
+from evalkit.inputs import Inputs, open_registered
 from evalkit.journal import Writer, read_journal
 from evalkit.outcomes import MAX_ATTEMPTS, STOPS_RUN
 from evalkit.records import (
@@ -100,7 +100,7 @@ def run_plan(
     """
     with disk.faults_named(folder):
         registration = load_registration(folder)
-        inputs = Inputs(registration.plan, root)
+        inputs = open_registered(registration, root)
         check_drift(registration, inputs.describe(registration.created_at))
         with open_journal(folder, now) as journal, InFlight(n_workers) as in_flight:
             walk = _Walk(
@@ -250,7 +250,7 @@ class _Walk:
         """Hold everything against the registration where a file was touched."""
         if not self._inputs.touched():
             return
-        fresh = Inputs(self._registration.plan, self._inputs.root)
+        fresh = open_registered(self._registration, self._inputs.root)
         check_drift(self._registration, fresh.describe(self._registration.created_at))
         self._inputs = fresh
 

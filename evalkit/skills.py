@@ -1,7 +1,8 @@
 """Skill libraries: loaded from a folder, or exported from a commit's git objects.
 
 A library is a folder of `<name>/SKILL.md` with YAML front matter (`name`,
-`description`) and whatever other files a skill brings along.
+`description`) and whatever other files a skill brings along; `triggers.toml` beside
+them holds what their users type.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
+import msgspec
 import yaml
 
 from evalkit import files, process
@@ -16,6 +18,7 @@ from evalkit.errors import InputError
 from evalkit.records import Library, Record, Skill
 
 SKILL_FILE = "SKILL.md"
+TRIGGERS_FILE = "triggers.toml"
 FRONT_MATTER = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n?(.*)\Z", re.DOTALL)
 DYNAMIC_SHELL = re.compile(r"!`|^```!", re.MULTILINE)
 PLAIN_KEYS = frozenset({"name", "description", "license", "metadata", "version"})
@@ -72,7 +75,9 @@ def load_library(folder: Path, *, name: str, source: str | None = None) -> Libra
             )
     lines = "".join(f"{skill.name} {skill.digest}\n" for skill in skills)
     digest = files.sha256(lines.encode())
-    return Library(name, source or str(folder), skills, digest)
+    phrases = folder / TRIGGERS_FILE
+    triggers = files.read_regular(phrases) if phrases.exists() else b""
+    return Library(name, source or str(folder), skills, digest, triggers)
 
 
 def export_library(repository: Path, ref: str, path: str, *, name: str) -> Library:
@@ -124,9 +129,8 @@ def load_legacy(root: Path, *, arm: str) -> Library:
             found=library.digest,
             cure="restore the file, or pin the commit anew",
         )
-    return Library(
-        library.name, f"{pinned.commit}:{pinned.path}", library.skills, library.digest
-    )
+    source = f"{pinned.commit}:{pinned.path}"
+    return msgspec.structs.replace(library, source=source)
 
 
 def open_library(root: Path, source: str | None, *, name: str) -> Library:

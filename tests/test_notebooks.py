@@ -108,7 +108,7 @@ def test_parameters_are_those_of_the_record_with_its_defaults_and_help(path):
     for name, parameter in found.items():
         assert parameter["help"].strip(), name
         assert ast.literal_eval(parameter["default"]) == getattr(record(), name)
-        types = {str: "str", int: "int", bool: "bool"}
+        types = {str: "str", int: "int", bool: "bool", float: "float"}
         assert parameter["inferred_type_name"] == types[type(getattr(record(), name))]
 
 

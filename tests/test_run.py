@@ -22,7 +22,6 @@ from evalkit.errors import (
     RunLockedError,
     StoppedEarlyError,
 )
-from evalkit.inputs import Inputs
 from evalkit.journal import Writer, read_journal
 from evalkit.records import (
     AttemptEnded,
@@ -312,7 +311,7 @@ def test_a_trial_key_is_safe_in_a_path():
 
 
 def test_inputs_are_untouched_until_a_file_changes(own_root):
-    opened = Inputs(tinyroot.plan(), own_root)
+    opened = planning.open_plan(tinyroot.plan(), own_root)
     assert not opened.touched()
     os.utime(own_root / "graders/greet/grade.py")
     assert opened.touched()

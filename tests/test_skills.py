@@ -1,4 +1,4 @@
-"""skills, arms, routing: what a library holds, and what an arm gives of it."""
+"""skills and arms: what a library holds, and what an arm gives of it."""
 
 import re
 import subprocess
@@ -150,26 +150,8 @@ def test_a_library_can_be_a_commit_of_another_repository(tmp_path, root):
     assert victim.read_text() == "kept"
 
 
-def test_routing_admits_a_phrase_and_abstains_without_one(root):
-    library = skills.load_library(root / "cases/_skills", name="x")
-    triggers = routing.load_triggers(root / "cases/_skills")
-    found = routing.choose(routing.rank("Please Say  hello!", library, triggers))
-    assert (found.picked, found.how) == ("greeting", "direct")
-    named = routing.choose(routing.rank("use the greeting skill", library, triggers))
-    assert (named.picked, named.how) == ("greeting", "explicit")
-    none = routing.choose(routing.rank("paint the shed", library, triggers))
-    assert (none.picked, none.how, none.candidates) == (None, "none", ())
-
-
-def test_a_phrase_of_two_skills_is_refused(root):
-    path = root / "cases/_skills/triggers.toml"
-    path.write_text('[a]\nphrases = ["By  Name"]\n[b]\nphrases = ["by name"]\n')
-    with pytest.raises(InputError, match="one skill only"):
-        routing.load_triggers(path.parent)
-
-
 def test_every_trigger_belongs_to_a_skill_of_the_library(library):
-    triggers = routing.load_triggers(BUILT_IN)
+    triggers = routing.triggers_of(library)
     assert set(triggers) == {skill.name for skill in library.skills}
 
 

@@ -10,7 +10,7 @@ import msgspec
 from evalkit import corpus, files, outcomes
 from evalkit.audit.finding import FAIL, PASS, UNKNOWN, Finding
 from evalkit.errors import EvalkitError
-from evalkit.inputs import Inputs
+from evalkit.plan import open_plan
 from evalkit.records import Case, CaseSeal, Proof, Registration
 from evalkit.registration import drift
 
@@ -56,7 +56,7 @@ def check_drift(
             "these make of the evidence.",
         )
     try:
-        now = Inputs(registration.plan, root).describe(registration.created_at)
+        now = open_plan(registration.plan, root).describe(registration.created_at)
         others = drift(registration, now)
     except (EvalkitError, OSError) as error:
         others = [f"not everything registered can be opened here: {error}"]

@@ -1,0 +1,181 @@
+"""Selection probes: what people type, and the skills that would serve it.
+
+`probes.toml` beside a library's skills holds them, apart from the cases. They are
+answered offline by the ranking alone, or by a model: `score` judges any answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from evalkit import files, routing
+from evalkit.analysis.tallies import proportion
+from evalkit.conclusions import Proportion
+from evalkit.errors import InputError
+from evalkit.ranking import Ranker
+from evalkit.recall import Labelled, Recall, label, recall
+from evalkit.records import Library, Plan, Record, Selection
+
+FILE = "probes.toml"
+ALL = "all"
+_PLAN = Plan("")
+
+
+class Probe(Record, frozen=True):
+    """A query, and the skills accepted for it; an empty `expected`: none is needed."""
+
+    id: str
+    query: str
+    expected: tuple[str, ...]
+    category: str
+
+
+class ProbesFile(Record, frozen=True):
+    """`probes.toml`, read."""
+
+    probe: tuple[Probe, ...]
+
+
+class ProbeScore(Record, frozen=True):
+    """How the probes of a category were answered, with Wilson intervals.
+
+    `held` is the ceiling: of the probes that need a skill, those with an accepted
+    one among their candidates; `first` have it in the first place. `right` counts
+    all probes, `precise` those for which a skill was picked, and `spared` those
+    that need none: they got none, and offline no model would be asked either.
+    `n_failed` answers could not be read.
+    """
+
+    category: str
+    n: int
+    right: Proportion
+    first: Proportion
+    held: Proportion
+    precise: Proportion
+    spared: Proportion
+    n_failed: int
+
+
+class ProbeScores(Record, frozen=True):
+    """Scores by category, the one named `all` last; ids answered wrongly."""
+
+    library: str
+    recall: Recall
+    categories: tuple[ProbeScore, ...]
+    wrong: tuple[str, ...]
+
+
+def load_probes(path: Path, library: Library) -> tuple[Probe, ...]:
+    """Read a file of probes.
+
+    Raises:
+        InputError: It is missing or wrong, an id stands twice, a query is empty, or
+            an expected skill is not in the library.
+    """
+    probes = files.convert(files.read_toml(path), ProbesFile, path).probe
+    ids = [probe.id for probe in probes]
+    for probe in probes:
+        where = f"{path} probe {probe.id!r}"
+        names = {skill.name for skill in library.skills}
+        files.expect_subset(where, "skills", set(probe.expected), names)
+        if ids.count(probe.id) > 1 or not probe.query.strip() or probe.category == ALL:
+            raise InputError(
+                where,
+                expected=f"an id of its own, a query, a category other than {ALL!r}",
+                found=f"id {ids.count(probe.id)} times, query {probe.query!r}, "
+                f"category {probe.category!r}",
+                cure="mend this probe",
+            )
+    return probes
+
+
+def open_probes(root: Path, source: str, library: Library) -> tuple[Probe, ...]:
+    """The probes beside a library's skills.
+
+    Args:
+        root: Root whose `cases/_skills` is the built-in library.
+        source: `current` for the built-in one, else its folder, or `folder@ref`:
+            probes are those of the folder as it is now.
+        library: The library, opened.
+
+    Raises:
+        InputError: As `load_probes` does.
+    """
+    folder, at, ref = source.rpartition("@")
+    built_in = root / "cases" / "_skills"
+    where = built_in if source == "current" else Path(folder if at else ref)
+    return load_probes(where.expanduser() / FILE, library)
+
+
+def answer(
+    probes: Sequence[Probe], library: Library, plan: Plan = _PLAN
+) -> dict[str, Selection]:
+    """What the ranking alone makes of each probe, by id."""
+    ranker = Ranker(library)
+    return {
+        probe.id: routing.choose(ranker.rank(probe.query, n=plan.n_candidates))
+        for probe in probes
+    }
+
+
+def score_offline(
+    probes: Sequence[Probe], library: Library, plan: Plan = _PLAN
+) -> ProbeScores:
+    """How the ranking alone answers probes."""
+    answers = answer(probes, library, plan)
+    return score(probes, answers, library=library.source, plan=plan)
+
+
+def score(
+    probes: Sequence[Probe],
+    answers: Mapping[str, Selection],
+    *,
+    library: str = "",
+    plan: Plan = _PLAN,
+) -> ProbeScores:
+    """Judge answers to probes: offline ones, or those of a model.
+
+    Args:
+        probes: The probes.
+        answers: A selection for each probe's id.
+        library: Name of the library asked about.
+        plan: Holds the registered threshold, and the confidence of intervals.
+
+    Raises:
+        InputError: A probe has no answer, or an answer no probe.
+    """
+    files.expect_same(
+        "answers to probes", "ids", {probe.id for probe in probes}, set(answers)
+    )
+    groups = list(dict.fromkeys(probe.category for probe in probes))
+    found = {p.id: label(p.expected, answers[p.id], plan) for p in probes}
+    rows = [
+        _score(
+            group,
+            [found[p.id] for p in probes if group in {p.category, ALL}],
+            plan.confidence,
+        )
+        for group in (*groups, ALL)
+    ]
+    wrong = tuple(name for name, one in found.items() if not one.right)
+    return ProbeScores(library, recall(list(found.values())), tuple(rows), wrong)
+
+
+def _score(group: str, found: Sequence[Labelled], confidence: float) -> ProbeScore:
+    def share(hits: Iterable[bool]) -> Proportion:
+        return proportion(hits, confidence)
+
+    needing = [one for one in found if one.accepted]
+    return ProbeScore(
+        category=group,
+        n=len(found),
+        right=share(one.right for one in found),
+        first=share(one.first in one.accepted for one in needing),
+        held=share(one.held for one in needing),
+        precise=share(one.right for one in found if one.picked),
+        spared=share(
+            one.picked is None and not one.asks for one in found if not one.accepted
+        ),
+        n_failed=sum(one.how == "failed" for one in found),
+    )

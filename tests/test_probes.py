@@ -1,0 +1,121 @@
+"""probes and recall: what people type, and whether the right skill can be had."""
+
+import pytest
+
+from evalkit import probes, recall, skills
+from evalkit.errors import InputError
+from evalkit.records import Candidate, Plan, Selection
+
+GOOD = """
+[[probe]]
+id = "hello"
+query = "please say hello to them"
+expected = ["greeting"]
+category = "direct"
+
+[[probe]]
+id = "overview"
+query = "which skills are there"
+expected = ["guide", "greeting"]
+category = "paraphrase"
+
+[[probe]]
+id = "shed"
+query = "paint the shed"
+expected = []
+category = "none"
+"""
+
+
+@pytest.fixture
+def library(root):
+    return skills.load_library(root / "cases/_skills", name="x", source="built-in")
+
+
+def _write(root, text):
+    path = root / "cases/_skills/probes.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('id = "shed"', 'id = "hello"', r"probe 'hello'.*2 times"),
+        ('query = "paint the shed"', 'query = " "', "probe 'shed'"),
+        ('["greeting"]', '["nonsense"]', "probe 'hello'.*nonsense"),
+        ('category = "none"', 'category = "all"', "probe 'shed'.*all"),
+        ("expected = []", "", r"probes\.toml.*expected"),
+        ("expected = []", "expected = []\nlevel = 1", r"probes\.toml.*level"),
+        ('category = "direct"', "category = 1", r"probes\.toml"),
+        ("[[probe]]", "[[probes]]", r"probes\.toml"),
+    ],
+)
+def test_a_wrong_probe_is_refused_with_its_place(root, library, old, new, said):
+    path = _write(root, GOOD.replace(old, new, 1))
+    with pytest.raises(InputError, match=f"(?s){said}"):
+        probes.load_probes(path, library)
+
+
+def test_probes_are_answered_offline_by_category(root, library):
+    found = probes.open_probes(_write(root, GOOD).parents[2], "current", library)
+    scores = probes.score_offline(found, library)
+    rows = {row.category: row for row in scores.categories}
+    assert list(rows) == ["direct", "paraphrase", "none", "all"]
+    assert (rows["direct"].right.k, rows["direct"].precise.n) == (1, 1)
+    assert (rows["paraphrase"].first.k, rows["paraphrase"].held.k) == (1, 1)
+    assert rows["paraphrase"].right.k == 0
+    assert (rows["none"].spared.k, rows["none"].spared.n) == (1, 1)
+    assert rows["none"].held.n == 0
+    assert rows["none"].held.low is None
+    assert (rows["all"].n, rows["all"].right.k) == (3, 2)
+    assert scores.wrong == ("overview",)
+
+
+def test_any_answers_can_be_scored(root, library):
+    found = probes.load_probes(_write(root, GOOD), library)
+    ranked = (Candidate("guide", 2.0), Candidate("greeting", 1.0))
+    scores = probes.score(
+        found,
+        {
+            "hello": Selection(ranked, "guide", "model"),
+            "overview": Selection(ranked, "greeting", "model"),
+            "shed": Selection(ranked, None, "failed"),
+        },
+    )
+    total = scores.categories[-1]
+    assert (total.right.k, total.right.n) == (2, 3)
+    assert (total.precise.k, total.precise.n) == (1, 2)
+    assert (total.first.k, total.held.k, total.held.n) == (1, 2, 2)
+    assert total.n_failed == 1
+    assert scores.wrong == ("hello",)
+
+
+def test_an_answer_too_few_is_refused_by_its_id(root, library):
+    found = probes.load_probes(_write(root, GOOD), library)
+    with pytest.raises(InputError, match="shed"):
+        probes.score(found[:2], probes.answer(found, library))
+
+
+def test_recall_counts_the_ceiling_and_a_list_that_never_changes():
+    ranked = (Candidate("a", 2.0), Candidate("b", 1.0))
+    direct = (Candidate("a", 2.0, ("a b",), direct=True),)
+    plan = Plan("", min_rank_score=2.0)
+
+    def labelled(accepted, candidates, picked=None, how="none"):
+        return recall.label(accepted, Selection(candidates, picked, how), plan)
+
+    found = recall.recall(
+        [
+            labelled(("b", "c"), ranked),
+            labelled(("a",), direct, "a", "direct"),
+            labelled(("z",), direct, "a", "direct"),
+            labelled((), ranked[1:]),
+            *(labelled((name,), ()) for name in "defgh"),
+        ]
+    )
+    assert (found.n, found.n_needing, found.n_held) == (9, 8, 2)
+    assert (found.n_admitted, found.n_admitted_right) == (2, 1)
+    assert found.n_abstained == 6
+    assert found.constant == ("a", "b", "c", "d", "e")
+    assert found.n_constant_held == 4
