@@ -27,7 +27,7 @@ from evalkit.agents.protocol import Command, Reading, Task
 from evalkit.errors import EvalkitError
 from evalkit.journal import read_journal
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, AttemptEnded
+from evalkit.records import AgentSeal, AttemptEnded, Exchange
 
 DEEDS = {
     ("baseline", 1): "look",
@@ -45,6 +45,9 @@ class Hostile:
 
     config_home = claude.CONFIG_HOME
     simulated = True
+    vendor = None
+    selects = False
+    watched = ()
 
     def seal(self) -> AgentSeal:
         return AgentSeal(
@@ -67,8 +70,14 @@ class Hostile:
             argv=(sys.executable, "-S", "-B", *words), env=claude.environment(task)
         )
 
-    def read(self, stdout: Path, session: Path | None, finished: Finished) -> Reading:
-        return claude.read(stdout, session, finished)
+    def read(
+        self,
+        stdout: Path,
+        session: Path | None,
+        finished: Finished,
+        exchanges: tuple[Exchange, ...] = (),
+    ) -> Reading:
+        return claude.read(stdout, session, finished, exchanges)
 
 
 def main() -> dict[str, Any]:

@@ -595,11 +595,18 @@ def test_the_next_check_ends_what_a_daemon_left(boxed_wire, boxed):
 
 @pytest.mark.needs_sandbox
 def test_nothing_under_tmp_outlives_a_check(boxed_wire, boxed):
-    boxed.run("sh", "-c", "mkdir /tmp/left; echo x > /tmp/left/x; echo x > /dev/shm/x")
+    left = "mkdir /tmp/left; echo x > /tmp/left/x; echo x > /dev/shm/x; echo x > ~/x"
+    boxed.run("sh", "-c", left)
     boxed = _begin(boxed_wire)
-    found = boxed.run("sh", "-c", "ls -A /tmp /dev/shm").stdout.split()
-    assert "work" in found
+    found = boxed.run("sh", "-c", "ls -A /tmp /dev/shm ~").stdout.split()
+    assert "tmp" in found
     assert not {"left", "x"} & set(found)
+
+
+@pytest.mark.needs_sandbox
+def test_a_check_works_where_an_agent_worked(boxed):
+    where = boxed.run("sh", "-c", "pwd; echo $HOME $TMPDIR").stdout
+    assert where == "/workspace\n/home/agent /home/agent/tmp\n"
 
 
 @pytest.mark.needs_sandbox

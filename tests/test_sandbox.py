@@ -47,7 +47,8 @@ CALLERS = ["user", "root"] if os.geteuid() == 0 else ["user"]
 def _as_subject(box, workspace):
     """How the driver's interpreter is started, without the driver."""
     launch = box.subject_argv(workspace, 9)
-    return msgspec.structs.replace(launch, argv=launch.argv[:-2])
+    cut = launch.argv.index(view.DRIVER_SEEN)
+    return msgspec.structs.replace(launch, argv=launch.argv[:cut])
 
 
 @pytest.fixture(params=CALLERS)
@@ -169,6 +170,7 @@ def test_the_subject_sees_no_process_but_the_sandboxs_own(in_subject, drops):
 def test_the_subject_finds_only_what_is_listed(in_subject):
     seen = set(in_subject("os.listdir('/')"))
     listed = {"bin", "dev", "driver", "etc", "lib", "lib64", "proc", "tmp", "usr"}
+    listed |= {"delivered", "home"}
     prefixes = {Path(p).parts[1] for p in (sys.prefix, sys.base_prefix)}
     assert seen == listed | {"workspace"} | prefixes
     assert in_subject(f"os.path.exists({str(REPOSITORY / 'graders')!r})") is False
@@ -176,14 +178,17 @@ def test_the_subject_finds_only_what_is_listed(in_subject):
 
 
 @boxed
-def test_the_subject_writes_only_below_tmp(in_subject):
-    places = ["/", "/etc", "/dev", "/usr", "/workspace", sys.prefix, "/driver"]
+def test_the_subject_writes_only_where_a_check_may(in_subject):
+    places = ["/", "/etc", "/dev", "/usr", "/delivered", sys.prefix, "/driver"]
     assert in_subject(f"[write(p) for p in {places}]") == ["EROFS"] * len(places)
-    assert in_subject("write('/tmp')") == "done"
+    rooms = ["/tmp", "/workspace", "/home/agent", "/dev/shm"]
+    assert in_subject(f"[write(p) for p in {rooms}]") == ["done"] * len(rooms)
 
 
 @boxed
-@pytest.mark.parametrize(("folder", "n_mb"), [("/tmp", 64), ("/dev/shm", 16)])
+@pytest.mark.parametrize(
+    ("folder", "n_mb"), [("/tmp", 64), ("/workspace", 64), ("/dev/shm", 16)]
+)
 def test_what_the_subject_writes_is_bounded(in_subject, folder, n_mb):
     code = (
         f"tried(lambda: open('{folder}/f', 'wb').write(bytes({n_mb + 1} * 2**20))),"
@@ -259,7 +264,8 @@ def test_the_subject_gets_no_descriptor_but_the_one_named(in_subject, tmp_path):
 def test_the_subject_runs_under_a_fixed_hash_seed(level, workspace):
     box = sandbox.open_box(level, allow_unsandboxed=True)
     launch = box.subject_argv(workspace, 9)
-    cut = {"bwrap": -2, "none": -5}[level]
+    seen = {"bwrap": view.DRIVER_SEEN, "none": str(view.DRIVER)}[level]
+    cut = launch.argv.index(seen)
     argv = (*launch.argv[:cut], "-c", "print(hash('a'))")
     first, second = (
         process.output(argv, timeout_s=60, env=launch.env, given=launch.given)

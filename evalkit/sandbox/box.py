@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +14,10 @@ from evalkit.sandbox.identity import Identity, next_identity
 from evalkit.sandbox.view import Mount
 
 NONE = "none"
+WORKSPACE_SEEN = "/workspace"
+HOME_SEEN = "/home/agent"
+STAGING_SEEN = "/opt/agent"
+DELIVERED_SEEN = "/delivered"
 PYTHON_OPTIONS = ("-P", "-s", "-B")
 """For programs of ours. Not -I: it would ignore PYTHONHASHSEED."""
 
@@ -52,7 +55,7 @@ class Box(Record, frozen=True):
 
     def place(self, workspace: Path, home: Path, staging: Path) -> Place:
         """The three folders of an agent, as it will see them."""
-        seen = "/workspace", "/home/agent", "/opt/agent"
+        seen = WORKSPACE_SEEN, HOME_SEEN, STAGING_SEEN
         if self.isolation.level == NONE:
             seen = str(workspace), str(home), str(staging)
         mounts = map(Mount, (workspace, home, staging), seen)
@@ -104,29 +107,32 @@ class Box(Record, frozen=True):
         """How to start the driver on a read-only workspace, with its socket `fd`.
 
         The workspace, a private copy, now belongs to whoever the driver runs as.
+        What is questioned finds folders of the names that an agent found.
         """
         caps = Caps(
             memory_bytes=limits.SUBJECT_MEMORY_BYTES,
             n_processes=limits.SUBJECT["nproc"],
         )
+        start = (view.python(), *PYTHON_OPTIONS, "-S")
         if self.isolation.level == NONE:
-            argv = (sys.executable, *PYTHON_OPTIONS, "-S", str(view.DRIVER), str(fd))
             scratch = workspace.parent / f".{workspace.name}.scratch"
-            words = (*argv, str(workspace), str(scratch), NONE)
-            return Launch(words, _subject_env(str(scratch)), caps=caps)
-        argv = (view.python(), *PYTHON_OPTIONS, "-S", view.DRIVER_SEEN, str(fd))
-        tmp = "/tmp"  # noqa: S108 - the sandbox's own
+            places = workspace, scratch / "workspace", scratch / "home", scratch
+            words = (*start, view.DRIVER, fd, NONE, *places)
+            env = _subject_env(str(scratch))
+            return Launch(tuple(map(str, words)), env, caps=caps)
         identity = next_identity()
         identity.give(workspace)
+        places = DELIVERED_SEEN, WORKSPACE_SEEN, HOME_SEEN, f"{view.TMP}/work"
         return boxed(
-            argv,
-            _subject_env(tmp),
-            tmp,
+            (*start, view.DRIVER_SEEN, str(fd), "bwrap", *places),
+            _subject_env(view.TMP),
+            view.TMP,
             identity=identity,
             read_only=(
-                Mount(workspace, "/workspace"),
+                Mount(workspace, DELIVERED_SEEN),
                 Mount(view.DRIVER, view.DRIVER_SEEN),
             ),
+            rooms=(WORKSPACE_SEEN, HOME_SEEN),
             as_pid_1=True,
             caps=caps,
         )
@@ -139,6 +145,7 @@ def boxed(
     *,
     read_only: Sequence[Mount] = (),
     writable: Sequence[Mount] = (),
+    rooms: Sequence[str] = (),
     as_pid_1: bool = False,
     identity: Identity,
     tmp_bytes: int = limits.SUBJECT_TMP_BYTES,
@@ -146,13 +153,13 @@ def boxed(
     network: Network = Network.NONE,
     caps: Caps | None = None,
 ) -> Launch:
-    """The whole command; bwrap itself starts with an empty environment.
+    """The whole command; `rooms` are empty folders to write in.
 
-    Its options come from a file, since its command line can be read in the sandbox
-    and would tell where things lie on this machine.
-
-    A user who was dropped to is not made pid 1: the kernel would not let bwrap end
-    it at its own death, and it cannot look into a pid 1 that is root's.
+    bwrap itself starts with an empty environment. Its options come from a file,
+    since its command line can be read in the sandbox and would tell where things lie
+    on this machine. A user who was dropped to is not made pid 1: the kernel would
+    not let bwrap end it at its own death, and it cannot look into a pid 1 that is
+    root's.
     """
     numbers = identity.uid, identity.gid
     options = (
@@ -161,9 +168,14 @@ def boxed(
         *identity.namespace,
         *(("--as-pid-1",) if as_pid_1 and not identity.drops else ()),
         *view.SYSTEM,
-        *_tmpfs("/tmp", tmp_bytes),  # noqa: S108
+        *_tmpfs(view.TMP, tmp_bytes),
         *_tmpfs("/dev/shm", limits.SHM_BYTES),  # noqa: S108
         *view.bind_words([*view.prefixes(), *view.etc(*numbers), *read_only], writable),
+        *(
+            word
+            for path in rooms
+            for word in ("--dir", str(Path(path).parent), *_tmpfs(path, tmp_bytes))
+        ),
         *(view.NAMES_AND_CERTIFICATES if network is Network.OPEN else ()),
         *(word for item in env.items() for word in ("--setenv", *item)),
         *view.CLOSED,

@@ -15,6 +15,7 @@ from evalkit.records import Record
 from evalkit.sandbox import seccomp
 
 DRIVER = Path(__file__).parent.parent / "inside" / "subject"
+TMP = "/tmp"  # noqa: S108 - the sandbox's own
 DRIVER_SEEN = "/driver/evalkit/inside/subject"
 
 ISOLATION = (

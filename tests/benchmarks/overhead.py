@@ -10,6 +10,7 @@ nothing.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import ctypes
 import json
@@ -27,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import tinyroot
 
 from evalkit import plan as planning
+from evalkit import process, sandbox
 from evalkit import run as running
-from evalkit import sandbox
 
 PR_SET_CHILD_SUBREAPER = 36
 AGENT = """
@@ -49,11 +50,16 @@ for line in channel:
     channel.write(json.dumps({"answer": answer}) + "\\n"); channel.flush()
 """
 GRADER = """
-import json, socket, subprocess, sys
-launch = json.loads(sys.argv[1])
+import base64, json, os, socket, subprocess, sys
+words, given = json.loads(sys.argv[1])
 ours, theirs = socket.socketpair()
-argv = [word.replace("@FD@", str(theirs.fileno())) for word in launch]
-child = subprocess.Popen(argv, env={}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+numbers = {"9999": theirs.fileno()}
+for word, data in given.items():
+    numbers[word] = os.memfd_create("given")
+    os.write(numbers[word], base64.b64decode(data))
+    os.lseek(numbers[word], 0, 0)
+argv = [str(numbers.get(word, word)) for word in words]
+child = subprocess.Popen(argv, env={}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=list(numbers.values()))
 theirs.close()
 channel = ours.makefile("rw")
 won = 0
@@ -87,6 +93,7 @@ def main() -> None:
         a / b for a, b in zip(medians["evalkit"], medians["bare"], strict=True)
     )
     print(f"{'ratio':10} {cpu:8.2f} {wall:8.2f}")
+    _children(100)
     print(f"peak memory of the harness: {_peak_mb():.0f} MB")
 
 
@@ -161,25 +168,58 @@ def _bare_trial(folder: Path, root: Path, box, driver: Path, journal) -> None:
     place = box.place(workspace, home, staging)
     agent = [sys.executable, "-I", "-S", "-B", f"{place.staging.seen}/agent.py"]
     launch = box.agent_argv(agent, {"PATH": "/usr/bin:/bin"}, place)
-    subprocess.run(
-        launch.argv,
-        env=launch.env,
-        cwd=launch.cwd,
-        input=b"",
-        check=True,
-        stdout=subprocess.DEVNULL,
+    process.output(
+        launch.argv, env=launch.env, cwd=launch.cwd, given=launch.given, timeout_s=60
     )
-    swapped = {"9999": "@FD@", str(sandbox.DRIVER): str(driver)}
-    subject = box.subject_argv(workspace, 9999).argv
-    words = [swapped.get(word, word) for word in subject]
+    launch = box.subject_argv(workspace, 9999)
+    given = [
+        data.replace(_null(sandbox.DRIVER), _null(driver)) for data in launch.given
+    ]
+    encoded = [base64.b64encode(data).decode() for data in given]
+    words = [word.replace(str(sandbox.DRIVER), str(driver)) for word in launch.argv]
+    asked = json.dumps([words, dict(zip(process.GIVEN, encoded, strict=False))])
     graded = subprocess.run(
-        [sys.executable, "-I", "-B", "-c", GRADER, json.dumps(words)],
+        [sys.executable, "-I", "-B", "-c", GRADER, asked],
         capture_output=True,
         check=True,
     )
     journal.write(graded.stdout)
     journal.flush()
     os.fsync(journal.fileno())
+
+
+def _null(path: Path) -> bytes:
+    return os.fsencode(path) + b"\0"
+
+
+def _child(box, place, argv) -> float:
+    """Wall milliseconds of one child, started and ended as an agent is."""
+    launch = box.agent_argv(argv, {"PATH": "/usr/bin:/bin"}, place)
+    started = time.perf_counter()
+    process.output(
+        launch.argv, env=launch.env, cwd=launch.cwd, given=launch.given, timeout_s=60
+    )
+    return (time.perf_counter() - started) * 1000
+
+
+def _children(n_children: int) -> None:
+    """Print what a child costs plainly and in the sandbox, in turn."""
+    boxes = {
+        "plain": sandbox.open_box("none", allow_unsandboxed=True),
+        "sandboxed": sandbox.open_box("bwrap", allow_unsandboxed=False),
+    }
+    took: dict[str, list[float]] = {name: [] for name in boxes}
+    with tempfile.TemporaryDirectory() as folder:
+        folders = [Path(folder, name) for name in ("workspace", "home", "staging")]
+        for made in folders:
+            made.mkdir()
+        places = {name: box.place(*folders) for name, box in boxes.items()}
+        for _ in range(n_children):
+            for name, box in boxes.items():
+                took[name].append(_child(box, places[name], ["/usr/bin/true"]))
+    plain, boxed = (statistics.median(took[name]) for name in boxes)
+    print(f"a child, median of {n_children}: plain {plain:.1f} ms, sandboxed ", end="")
+    print(f"{boxed:.1f} ms, so {boxed - plain:.1f} ms for the sandbox")
 
 
 def _peak_mb() -> float:

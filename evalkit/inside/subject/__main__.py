@@ -1,6 +1,6 @@
 """The driver inside the sandbox: carries out a grader's questions, one by one.
 
-    PYTHON -I -S -B FOLDER/evalkit/inside/subject FD [WORKSPACE] [SCRATCH] [bwrap|none]
+    PYTHON -S -B FOLDER/evalkit/inside/subject FD LEVEL DELIVERED WORK HOME SCRATCH
 
 FD is one end of a stream socket. The driver writes `{"ready": true, "apart":
 bool, "python": "3.11.7"}`, then answers each line of strict JSON (a question as
@@ -33,6 +33,7 @@ sys.path[0] = str(Path(__file__).absolute().parents[3])
 
 from evalkit.inside.subject.driver import Driver  # noqa: E402 - found by the path
 from evalkit.inside.subject.plain import NotPlainError, json_line  # noqa: E402
+from evalkit.inside.subject.trees import Places  # noqa: E402
 
 del sys.path[0]
 
@@ -45,19 +46,15 @@ def main(argv: Sequence[str]) -> None:
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     if prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) or prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
-    given = dict(enumerate(argv))
-    fd = int(given[1])
+    fd, level, *folders = int(argv[1]), *argv[2:]
     os.set_inheritable(fd, False)  # noqa: FBT003 - takes no keyword
     # As pid 1 it can be signalled from inside only where it has a handler.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Pid 2, after the sandbox's own, where it has given up root: on a machine that
     # is a thread of the kernel.
     apart = os.getpid() <= 2
-    driver = Driver(
-        Path(given.get(2, "/workspace")),
-        Path(given.get(3, "/tmp/work")),
-        alone=apart and given.get(4, "bwrap") == "bwrap",
-    )
+    places = Places(*map(Path, folders))
+    driver = Driver(places, alone=apart and level == "bwrap")
     with socket.socket(fileno=fd) as wire, wire.makefile("rb") as questions:
         _silence()
         python = ".".join(map(str, sys.version_info[:3]))

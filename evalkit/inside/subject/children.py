@@ -12,7 +12,13 @@ from typing import Any, cast
 from evalkit.inside.subject.bounds import MAX_WAIT_S, Json, RefusedError
 from evalkit.inside.subject.family import Family
 from evalkit.inside.subject.pipes import Capture, Talker, listen, spawn
-from evalkit.inside.subject.trees import Copy, copy_tree, parts_of, write_text
+from evalkit.inside.subject.trees import (
+    Copy,
+    Places,
+    copy_tree,
+    parts_of,
+    write_text,
+)
 
 
 class Children:
@@ -21,16 +27,16 @@ class Children:
     Args:
         family: Makes and ends the processes.
         copy: Where calls are made.
-        workspace: What a test run has a copy of.
+        places: Of the driver; a test run has a copy of what was delivered.
         env: What every child has in its environment.
     """
 
     def __init__(
-        self, family: Family, copy: Copy, workspace: Path, env: dict[str, str]
+        self, family: Family, copy: Copy, places: Places, env: dict[str, str]
     ) -> None:
         self._family = family
         self._copy = copy
-        self._workspace = workspace
+        self._places = places
         self._env = env
         self._n_suites = 0
         self.ops: dict[str, Callable[[Json], Any]] = {
@@ -65,8 +71,8 @@ class Children:
     def unittest(self, question: Json) -> Json:
         """Run tests in a copy of their own, files put over it: as in `TestRun`."""
         self._n_suites += 1
-        suite = self._copy.root.with_name(f"suite-{self._n_suites}")
-        copy_tree(self._workspace, suite)
+        suite = self._places.scratch / f"suite-{self._n_suites}"
+        copy_tree(self._places.delivered, suite)
         try:
             return self._unittest(question, suite)
         finally:

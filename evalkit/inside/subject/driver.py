@@ -16,29 +16,28 @@ from evalkit.inside.subject.family import Family
 from evalkit.inside.subject.plain import message_of
 from evalkit.inside.subject.requests import Requests
 from evalkit.inside.subject.services import Commands
-from evalkit.inside.subject.trees import Copy, copy_tree, empty
+from evalkit.inside.subject.trees import Copy, Places, copy_tree, empty
+
+TEMPORARY = "tmp"
 
 
 class Driver:
     """Carries out one check after the other.
 
     Args:
-        workspace: The delivered program, read only.
-        scratch: Folder that is the driver's alone; emptied for every check.
+        places: Its folders.
         alone: See `Family`.
     """
 
-    def __init__(self, workspace: Path, scratch: Path, *, alone: bool) -> None:
-        self._workspace = workspace
-        self._scratch = scratch
-        self._copy = Copy(scratch / "workspace")
-        self._folders = (scratch / "home", scratch / "tmp")
+    def __init__(self, places: Places, *, alone: bool) -> None:
+        self._places = places
+        self._copy = Copy(places.work)
         self._begun = False
         self._family = Family(alone=alone)
         env = self._environment()
         self._commands = Commands(self._family, self._copy, env)
         self._requests = Requests(self._family, self._commands)
-        children = Children(self._family, self._copy, workspace, env)
+        children = Children(self._family, self._copy, places, env)
         self._ops: dict[str, Callable[[Json], Any]] = {
             "begin": self._begin,
             "cpu": self._cpu,
@@ -62,7 +61,7 @@ class Driver:
     def end(self) -> None:
         """End all children and remove the copy."""
         self._clear()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        shutil.rmtree(self._places.scratch, ignore_errors=True)
 
     def _answer(self, question: Json) -> Any:
         op = question["op"]
@@ -77,9 +76,8 @@ class Driver:
         """A new check: nothing of the one before is left."""
         self._begun = False
         self._clear()
-        for folder in self._folders:
-            folder.mkdir(parents=True)
-        copy_tree(self._workspace, self._copy.root)
+        (self._places.home / TEMPORARY).mkdir(parents=True)
+        copy_tree(self._places.delivered, self._places.work)
         self._begun = True
 
     def _cpu(self, _: Json) -> Json:
@@ -91,11 +89,11 @@ class Driver:
         self._requests.clear()
         self._family.sweep()
         self._commands.clear()
-        places = [self._scratch]
+        _, *own = self._places
         if self._family.alone:  # then these are the sandbox's own
-            places += [Path("/tmp"), Path("/dev/shm")]
-        for place in places:
-            empty(place, keep=self._scratch)
+            own += [Path("/tmp"), Path("/dev/shm")]
+        for place in own:
+            empty(place, keep=self._places.scratch)
 
     def _environment(self) -> dict[str, str]:
         """What every child finds: an allowlist, so that nothing else gets in.
@@ -103,7 +101,7 @@ class Driver:
         No bytecode is written: a mutant of the same size and second as the file
         it replaces would be taken for it.
         """
-        home, tmp = self._folders
+        home = self._places.home
         folder = Path(sys.executable).parent
         given = {
             name: os.environ[name]
@@ -113,7 +111,7 @@ class Driver:
         return given | {
             "PATH": os.environ.get("PATH") or f"{folder}:/usr/bin:/bin",
             "HOME": str(home),
-            "TMPDIR": str(tmp),
+            "TMPDIR": str(home / TEMPORARY),
             "LANG": "C.UTF-8",
             "PYTHONHASHSEED": "0",
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -10,7 +10,7 @@ import shutil
 import stat
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit.inside.subject.bounds import (
     MAX_FILES,
@@ -22,6 +22,19 @@ from evalkit.inside.subject.bounds import (
 )
 
 CACHES = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
+
+
+class Places(NamedTuple):
+    """The folders of a driver.
+
+    `delivered` is the program, read only. The others are the driver's alone, and
+    emptied for every check: a copy of it to work in, a home, and room beside.
+    """
+
+    delivered: Path
+    work: Path
+    home: Path
+    scratch: Path
 
 
 def empty(folder: Path, keep: Path | None = None) -> None:
@@ -49,7 +62,7 @@ def copy_tree(source: Path, target: Path, root: Path | None = None) -> None:
     Relative links that stay inside are kept as links, all others left out.
     """
     root = root or source.resolve()
-    target.mkdir(parents=True)
+    target.mkdir(parents=True, exist_ok=True)
     with os.scandir(source) as entries:
         for entry in entries:
             goal = target / entry.name
