@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
 from urllib.parse import urlsplit
 
-import msgspec
-
 from evalkit.errors import InputError
-from evalkit.records import Exchange, Positive, Record
+from evalkit.records import Dialect, Dollars, Exchange, Positive, Record
 from evalkit.usage import Rates
-
-Dollars = Annotated[float, msgspec.Meta(gt=0)]
-
-
-class Dialect(StrEnum):
-    """Whose protocol is spoken."""
-
-    ANTHROPIC = "anthropic"
-    OPENAI = "openai"
 
 
 class Header(StrEnum):

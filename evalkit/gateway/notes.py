@@ -1,0 +1,146 @@
+"""What the gateway writes down: `gateway.jsonl`, and bodies where asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from evalkit.gateway.terms import Caps
+from evalkit.records import Exchange, Record
+
+FILE = "gateway.jsonl"
+RECORDINGS = "recordings"
+SECRET_HEADERS = frozenset(
+    {"authorization", "x-api-key", "cookie", "set-cookie", "proxy-authorization"}
+)
+MAX_STRANGERS = 1000
+"""Lines kept of requests that belong to no call; anybody can make any number."""
+
+
+class Line(Record, frozen=True, omit_defaults=True):
+    """One line: start, open, request, refusal (of a stranger), close, stop."""
+
+    event: str
+    at: str
+    name: str | None = None
+    trial: str | None = None
+    caps: Caps | None = None
+    models: tuple[str, ...] = ()
+    provider: str | None = None
+    exchange: Exchange | None = None
+    n: int | None = None
+    detail: str = ""
+
+
+class Notes:
+    """Appends to the notes of a run; a fault of the disk is kept, and told later."""
+
+    def __init__(self, folder: Path, now: Callable[[], str]) -> None:
+        self._now = now
+        path = folder / FILE
+        self._file = path.open("ab", buffering=0)
+        # A line that a killed gateway left half would swallow the next.
+        self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
+        self._n_strangers = 0
+        self.fault: str | None = None
+
+    def add(
+        self,
+        event: str,
+        *,
+        name: str | None = None,
+        trial: str | None = None,
+        caps: Caps | None = None,
+        models: tuple[str, ...] = (),
+        provider: str | None = None,
+        exchange: Exchange | None = None,
+        n: int | None = None,
+        detail: str = "",
+    ) -> None:
+        """Append a line."""
+        line = Line(
+            event,
+            self._now(),
+            name,
+            trial,
+            caps,
+            models,
+            provider,
+            exchange,
+            n,
+            detail,
+        )
+        self.keep(lambda: self._file.write(msgspec.json.encode(line) + b"\n"))
+
+    def add_stranger(self, detail: str) -> None:
+        """Note a refused request that belongs to no call, up to a number of them."""
+        self._n_strangers += 1
+        if self._n_strangers <= MAX_STRANGERS:
+            self.add("refusal", detail=detail)
+
+    def stop(self) -> None:
+        """Write the last line."""
+        self.add("stop", n=self._n_strangers)
+        self._file.close()
+
+    def keep(self, write: Callable[[], object]) -> None:
+        """Write something; requests go on where the disk takes no more."""
+        try:
+            write()
+        except OSError as error:
+            self.fault = f"{error.strerror or error} (notes of the gateway)"
+
+
+class Recording:
+    """Bodies of one request: what was asked, and the answer as it came."""
+
+    def __init__(self, stem: Path, notes: Notes) -> None:
+        self._stem = stem
+        self._notes = notes
+
+    def asked(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
+        """Keep a request, its headers without what is secret."""
+        told = {
+            "path": path,
+            "headers": _open_headers(headers),
+            "body": msgspec.Raw(body),
+        }
+        data = msgspec.json.encode(told)
+        self._notes.keep(lambda: self._path("request.json").write_bytes(data))
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """Keep the head of an answer."""
+        told = {"status": status, "headers": _open_headers(headers)}
+        data = msgspec.json.encode(told)
+        self._notes.keep(lambda: self._path("answer.json").write_bytes(data))
+
+    def add(self, chunk: bytes) -> None:
+        """Keep the next bytes of an answer."""
+        self._notes.keep(lambda: self._append(chunk))
+
+    def _append(self, chunk: bytes) -> None:
+        with self._path("answer.body").open("ab") as opened:
+            opened.write(chunk)
+
+    def _path(self, ending: str) -> Path:
+        return self._stem.with_name(f"{self._stem.name}.{ending}")
+
+
+def recording_folder(run: Path, name: str) -> Path:
+    """A new folder for the bodies of a call; one of the same name is left alone."""
+    wanted = run / RECORDINGS / name
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    for n in range(1, 1000):
+        folder = wanted if n == 1 else wanted.with_name(f"{wanted.name}~{n}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(wanted)
+
+
+def _open_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    return {k: v for k, v in headers.items() if k.lower() not in SECRET_HEADERS}

@@ -1,0 +1,230 @@
+"""Lets those who know a token ask a provider, and keeps account of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import aiohttp
+from aiohttp import web
+
+from evalkit.gateway import contents, notes, passing, replies
+from evalkit.gateway.accounts import MAX_REFUSALS, Account, Opened, cost_by
+from evalkit.gateway.contents import Contents, UnreadableError
+from evalkit.gateway.meter import Meter
+from evalkit.gateway.notes import Notes, Recording
+from evalkit.gateway.passing import Passing
+from evalkit.gateway.replies import Refusal
+from evalkit.gateway.terms import Start, Trial
+from evalkit.records import Exchange, Passage
+
+MAX_BODY_BYTES = 64 * 1024 * 1024
+CLOSE_S = 5.0
+CONNECT_S = 30.0
+ROWS_AT_ONCE = 200
+
+
+class Server:
+    """One gateway. Its methods run on the loop that serves it."""
+
+    def __init__(self, given: Start, now: Callable[[], str]) -> None:
+        self._given = given
+        self._now = now
+        self._folder = Path(given.folder)
+        self._cost = cost_by(given.rates, given.accounting)
+        self._opened: dict[str, Opened] = {}
+        self._accounts: dict[str, Account] = {}
+        self._notes = Notes(self._folder, now)
+
+    @property
+    def fault(self) -> str | None:
+        """What the disk would not take."""
+        return self._notes.fault
+
+    async def start(self) -> int:
+        """Begin to listen; gives the port on loopback."""
+        given = self._given
+        self._client = aiohttp.ClientSession(
+            # No connection is used twice: one that the provider has just closed
+            # would fail a request through no fault of the agent's.
+            connector=aiohttp.TCPConnector(limit=0, force_close=True),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            skip_auto_headers=("user-agent", "content-type"),
+        )
+        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        app.router.add_route("*", "/{path:.*}", self._serve)
+        # Without it a request goes on, and is paid for, after its client is gone.
+        self._runner = web.AppRunner(
+            app, handler_cancellation=True, access_log=None, shutdown_timeout=CLOSE_S
+        )
+        await self._runner.setup()
+        await web.UnixSite(self._runner, given.socket).start()
+        # The sandbox's user must reach it; its folder keeps everybody else out.
+        Path(given.socket).chmod(0o666)
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        self._notes.add("start", models=given.models, provider=given.provider.url)
+        return int(self._runner.addresses[-1][1])
+
+    def open(self, token: str, trial: Trial) -> None:
+        """Let who knows a token make requests."""
+        account = self._accounts.setdefault(
+            trial.trial, Account(trial.caps, self._cost)
+        )
+        folder = None
+        if self._given.record:
+            folder = str(notes.recording_folder(self._folder, trial.name))
+        self._opened[token] = Opened(trial, account, folder)
+        self._notes.add("open", name=trial.name, trial=trial.trial, caps=trial.caps)
+
+    async def close(self, token: str) -> int:
+        """Let them no more; the number of rows there are to tell."""
+        opened = self._opened[token]
+        opened.is_open = False
+        await passing.wait_all(opened.under_way, CLOSE_S)
+        self._notes.add("close", name=opened.trial.name, n=opened.n_refused)
+        return len(opened.rows)
+
+    def tell(self, token: str, first: int) -> tuple[Exchange, ...]:
+        """Rows of a closed token; forgotten once all are told."""
+        opened = self._opened[token]
+        rows = tuple(opened.rows[first : first + ROWS_AT_ONCE])
+        if first + len(rows) >= len(opened.rows):
+            del self._opened[token]
+        return rows
+
+    async def stop(self) -> None:
+        """End everything under way, and the notes."""
+        for opened in self._opened.values():
+            opened.is_open = False
+            await passing.wait_all(opened.under_way, CLOSE_S)
+        await self._runner.cleanup()
+        await self._client.close()
+        self._notes.stop()
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        opened = self._opened.get(token_of(request))
+        if opened is None or not opened.is_open:
+            return self._turn_away(request, replies.UNKNOWN_TOKEN)
+        dialect = self._given.provider.dialect
+        if request.method != "POST" or request.path not in replies.PATHS[dialect]:
+            refusal = replies.not_offered(request.method, request.path, dialect)
+            return self._turn_away(request, refusal, opened)
+        task = asyncio.current_task()
+        assert task is not None
+        opened.under_way.add(task)
+        try:
+            return await self._admit(request, opened)
+        except web.HTTPRequestEntityTooLarge:
+            said = f"a body over {MAX_BODY_BYTES:,} bytes"
+            return self._turn_away(request, Refusal(413, said), opened)
+        finally:
+            opened.under_way.discard(task)
+
+    async def _admit(self, request: web.Request, opened: Opened) -> web.StreamResponse:
+        body = await request.read()
+        try:
+            asked = contents.read(body, opened.trial.marks)
+        except UnreadableError as error:
+            return self._turn_away(request, Refusal(400, str(error)), opened)
+        if asked.model not in self._given.models:
+            refusal = replies.not_registered(asked.model, self._given.models)
+            return self._turn_away(request, refusal, opened)
+        # Nothing is awaited from here until the request counts.
+        if reached := opened.account.reached():
+            return self._refuse(request, opened, asked, body, reached)
+        meter = Meter(self._given.provider.dialect)
+        opened.account.add(asked.model, meter)
+        return await self._carry(request, opened, asked, body, meter)
+
+    async def _carry(
+        self,
+        request: web.Request,
+        opened: Opened,
+        asked: Contents,
+        body: bytes,
+        meter: Meter,
+    ) -> web.StreamResponse:
+        number = opened.next_number()
+        recording = None
+        if opened.recordings:
+            stem = Path(opened.recordings) / f"{number:04}"
+            recording = Recording(stem, self._notes)
+        passed = Passing(
+            number,
+            asked,
+            body,
+            meter,
+            provider=self._given.provider,
+            client=self._client,
+            recording=recording,
+            now=self._now,
+        )
+        try:
+            return await passed.carry(request)
+        except asyncio.CancelledError:
+            if not opened.is_open:
+                passed.passage = Passage.CLOSED
+                passing.abort(request)
+            raise
+        finally:
+            self._keep(opened, passed.row())
+
+    def _refuse(
+        self,
+        request: web.Request,
+        opened: Opened,
+        asked: Contents,
+        body: bytes,
+        reached: tuple[str, str],
+    ) -> web.Response:
+        opened.n_refused += 1
+        refusal = replies.over_cap(*reached)
+        if opened.n_refused <= MAX_REFUSALS:
+            row = Exchange(
+                n=opened.next_number(),
+                path=request.path,
+                model=asked.model,
+                passage=Passage.REFUSED,
+                streamed=asked.streamed,
+                started_at=self._now(),
+                first_byte_ms=None,
+                total_ms=0.0,
+                http_status=refusal.status,
+                refused_by=reached[0],
+                listed=asked.listed,
+                carried=asked.carried,
+                n_request_bytes=len(body),
+                detail=refusal.message,
+            )
+            self._keep(opened, row)
+        return self._answer(refusal)
+
+    def _keep(self, opened: Opened, row: Exchange) -> None:
+        opened.rows.append(row)
+        trial = opened.trial
+        self._notes.add("request", name=trial.name, trial=trial.trial, exchange=row)
+
+    def _turn_away(
+        self, request: web.Request, refusal: Refusal, opened: Opened | None = None
+    ) -> web.Response:
+        name = f"{opened.trial.name}: " if opened else ""
+        where = f"{request.method[:20]} {request.path[:100]}"
+        self._notes.add_stranger(f"{name}{where}: {refusal.status} {refusal.message}")
+        return self._answer(refusal)
+
+    def _answer(self, refusal: Refusal) -> web.Response:
+        return web.json_response(
+            body=refusal.body(self._given.provider.dialect),
+            status=refusal.status,
+            headers=refusal.headers,
+        )
+
+
+def token_of(request: web.Request) -> str:
+    """The token a client shows, in either of the headers."""
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+    return request.headers.get("x-api-key") or bearer
