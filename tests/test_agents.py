@@ -121,10 +121,9 @@ class Started:
 # --- the table ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["claude", "scritped"])
-def test_an_agent_that_cannot_run_here_is_refused_listing_those_that_can(root, name):
-    with pytest.raises(InputError, match=r"scripted.*found '" + name) as caught:
-        agents.open_agent(tinyroot.Plan("tiny", agent=name), root)
+def test_an_agent_that_nobody_knows_is_refused_listing_those_that_can_run(root):
+    with pytest.raises(InputError, match=r"claude, codex.*found 'scritped") as caught:
+        agents.open_agent(tinyroot.Plan("tiny", agent="scritped"), root)
     assert caught.value.exit_code == 2
 
 
@@ -343,7 +342,7 @@ ENDINGS = {
     "error_529_no_retries": (1, Ended.PROVIDER_FAULT),
     "connection_refused": (1, Ended.PROVIDER_FAULT),
     "sse_truncated_no_fallback": (1, Ended.PROVIDER_FAULT),
-    "error_404_model": (1, Ended.PROVIDER_FAULT),
+    "error_404_model": (1, Ended.MODEL_MISSING),
     "error_400": (1, Ended.AGENT_ERROR),
     "error_prompt_too_long": (1, Ended.AGENT_ERROR),
     "max_turns": (1, Ended.AGENT_LIMIT),
