@@ -6,7 +6,7 @@ shows results only reads it. Unknown is `None`; a refusal is a sentence.
 
 from __future__ import annotations
 
-from evalkit.records import Complaint, Contrast, Gate, Kind, Record
+from evalkit.records import Candidate, Complaint, Contrast, Gate, Kind, Record
 
 FORMAT = 1
 NONE = "none"
@@ -207,11 +207,31 @@ class RoutingCell(Record, frozen=True):
     n: int
 
 
+class RouteRow(Record, frozen=True):
+    """One query of an arm: what was ranked, chosen, given and used.
+
+    `candidates` are as sealed. `picked` (`none` for no skill), `how`, `invoked` and
+    `read` count the query's `n_steps` steps; `offered` lay at home in any of them.
+    """
+
+    case: str
+    step: str
+    n_steps: int
+    canonical: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+    picked: dict[str, int]
+    how: dict[str, int]
+    offered: tuple[str, ...]
+    invoked: dict[str, int]
+    read: dict[str, int]
+
+
 class Routing(Record, frozen=True):
     """How well an arm's routing chose, against the canonical skills.
 
     Repeats of one query are one observation where they all choose alike: `unit`
-    says whether proportions count queries or steps of trials.
+    says whether proportions count queries or steps of trials. The ceilings count
+    those where the candidates let a choice of one skill be right at all.
     """
 
     arm: str
@@ -219,9 +239,12 @@ class Routing(Record, frozen=True):
     n_queries: int
     n_steps: int
     exact: Proportion
+    exact_ceiling: Proportion
     any_hit: Proportion
+    any_hit_ceiling: Proportion
     nothing_picked: Proportion
     cells: tuple[RoutingCell, ...]
+    rows: tuple[RouteRow, ...]
 
 
 class TreatmentRow(Record, frozen=True):

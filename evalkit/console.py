@@ -196,15 +196,18 @@ def recall_lines(found: Recall) -> list[str]:
 
 
 def probe_lines(found: ProbeScores) -> list[str]:
-    """A row per category of probes, with Wilson intervals, and what routing reaches."""
+    """A row per category of probes, with Wilson intervals, and what routing reaches.
+
+    `spared` are probes that need no skill, get none, and cost no call.
+    """
     heads = (
         "",
         "n",
         "right",
-        "first",
-        "among candidates",
+        "best ranked",
+        "among ranked",
         "picked rightly",
-        "none, if so",
+        "spared",
     )
     rows = [
         (
@@ -214,11 +217,16 @@ def probe_lines(found: ProbeScores) -> list[str]:
         )
         for row in found.categories
     ]
+    how = (
+        "a model chose" if found.asked else "no model was asked, so little is right yet"
+    )
     return [
-        f"probes of the library {found.library}, without any model",
+        f"probes of the library {found.library} ({how})",
         *_align([heads, *rows]),
         *recall_lines(found.recall),
-        f"not right: {', '.join(found.wrong) or 'none'}",
+        f"picked wrongly: {', '.join(found.wrong) or 'none'}",
+        f"no accepted skill among the candidates: "
+        f"{', '.join(found.out_of_reach) or 'none'}",
     ]
 
 

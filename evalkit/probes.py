@@ -43,7 +43,7 @@ class ProbeScore(Record, frozen=True):
     `held` is the ceiling: of the probes that need a skill, those with an accepted
     one among their candidates; `first` have it in the first place. `right` counts
     all probes, `precise` those for which a skill was picked, and `spared` those
-    that need none: they got none, and offline no model would be asked either.
+    that need none: they got none, and no model would have to say so.
     `n_failed` answers could not be read.
     """
 
@@ -58,12 +58,19 @@ class ProbeScore(Record, frozen=True):
 
 
 class ProbeScores(Record, frozen=True):
-    """Scores by category, the one named `all` last; ids answered wrongly."""
+    """Scores by category, the one named `all` last.
+
+    `asked` says that a model chose where nothing was admitted. `wrong` are ids of
+    probes answered wrongly (offline: admitted wrongly), `out_of_reach` of those
+    without an accepted skill among their candidates.
+    """
 
     library: str
+    asked: bool
     recall: Recall
     categories: tuple[ProbeScore, ...]
     wrong: tuple[str, ...]
+    out_of_reach: tuple[str, ...]
 
 
 def load_probes(path: Path, library: Library) -> tuple[Probe, ...]:
@@ -124,7 +131,7 @@ def score_offline(
 ) -> ProbeScores:
     """How the ranking alone answers probes."""
     answers = answer(probes, library, plan)
-    return score(probes, answers, library=library.source, plan=plan)
+    return score(probes, answers, library=library.source, plan=plan, asked=False)
 
 
 def score(
@@ -133,6 +140,7 @@ def score(
     *,
     library: str = "",
     plan: Plan = _PLAN,
+    asked: bool = True,
 ) -> ProbeScores:
     """Judge answers to probes: offline ones, or those of a model.
 
@@ -141,6 +149,7 @@ def score(
         answers: A selection for each probe's id.
         library: Name of the library asked about.
         plan: Holds the registered threshold, and the confidence of intervals.
+        asked: Whether a model chose where nothing was admitted.
 
     Raises:
         InputError: A probe has no answer, or an answer no probe.
@@ -158,8 +167,20 @@ def score(
         )
         for group in (*groups, ALL)
     ]
-    wrong = tuple(name for name, one in found.items() if not one.right)
-    return ProbeScores(library, recall(list(found.values())), tuple(rows), wrong)
+    return ProbeScores(
+        library=library,
+        asked=asked,
+        recall=recall(list(found.values())),
+        categories=tuple(rows),
+        wrong=tuple(
+            name
+            for name, one in found.items()
+            if not one.right and (asked or one.picked)
+        ),
+        out_of_reach=tuple(
+            name for name, one in found.items() if one.accepted and not one.held
+        ),
+    )
 
 
 def _score(group: str, found: Sequence[Labelled], confidence: float) -> ProbeScore:

@@ -3,21 +3,33 @@
 BM25 over stemmed words of a skill's name, description, headings and of the phrases
 its users type (`triggers.toml`); what lies in the prose of its body does not count.
 What a plan ranks is sealed, so a run ranks nothing and needs no library for it.
+
+`Plan.min_rank_score`, below which no model is asked, was chosen by this rule: the
+largest half point at which, of the probes of the built-in library that have an
+accepted skill among their candidates, at most one in twenty loses it, in the probes
+at even places and in those at odd places alike. It was chosen on these probes and
+tells little beyond them: scores grow with the library and the text, and probes that
+need no skill score up to 3.6, amid those that do. So it spares few calls, and it is
+for the model to say that none is needed.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import bm25s
+import msgspec
+import numpy as np
 import Stemmer
+from numpy.typing import NDArray
 
 from evalkit import files, routing
 from evalkit.records import Candidate, Case, Library, Plan, Skill
-from evalkit.routing import Candidates, Trigger
+from evalkit.routing import Candidates, Trigger, plain_words
 
 WEIGHTS = {"name": 3, "description": 2, "phrases": 2, "headings": 1}
 """How often a word of each part of a skill counts."""
@@ -38,11 +50,11 @@ class Ranker:
             InputError: Its `triggers.toml` is wrong.
         """
         self._names = [skill.name for skill in library.skills]
-        self._triggers = routing.triggers_of(library)
+        triggers = routing.triggers_of(library)
+        self._phrases = [_known(name, triggers.get(name)) for name in self._names]
         self._stemmer: Any = Stemmer.Stemmer("english")
         documents = [
-            self._document(skill, self._triggers.get(skill.name))
-            for skill in library.skills
+            self._document(skill, triggers.get(skill.name)) for skill in library.skills
         ]
         self._known = {word for document in documents for word in document}
         self._index = bm25s.BM25()
@@ -60,20 +72,20 @@ class Ranker:
             beside: Further words to score by, such as those of the workspace.
             n: The most candidates.
         """
-        words = [w for w in self._words(f"{text}\n{beside}") if w in self._known]
-        scores = self._scores(words)
-        plain = _plain(text)
+        weights = self._weights(f"{text}\n{beside}")
+        plain, written = f" {plain_words(text)} ", text.lower()
         found: list[tuple[int, Candidate]] = []
         for place, name in enumerate(self._names):
-            phrases = _phrases(name, text, plain, self._triggers.get(name))
-            if scores[place] <= 0 and not phrases:
+            score = math.fsum(float(column[place]) for column in weights.values())
+            phrases = _phrases(name, written, plain, self._phrases[place])
+            if score <= 0 and not phrases:
                 continue
-            n_words = [len(phrase.split()) for phrase in phrases]
+            n_words = [len(plain_words(phrase).split()) for phrase in phrases]
             direct = name in phrases or max(n_words, default=0) > 1
-            score = round(scores[place], 3)
-            found.append((sum(n_words), Candidate(name, score, phrases, direct)))
+            candidate = Candidate(name, round(score, 3), phrases, direct)
+            found.append((sum(n_words), candidate))
         found.sort(key=lambda pair: _order(*pair))
-        return tuple(self._with_words(c, words) for _, c in found[:n])
+        return tuple(self._with_words(c, weights) for _, c in found[:n])
 
     def _document(self, skill: Skill, trigger: Trigger | None) -> list[str]:
         parts = {
@@ -100,22 +112,18 @@ class Ranker:
         words = cast(list[list[str]], found)[0]
         return list(dict.fromkeys(words)) if unique else words
 
-    def _scores(self, words: Sequence[str]) -> list[float]:
-        if not words:
-            return [0.0] * len(self._names)
-        return [float(score) for score in self._index.get_scores(list(words))]
+    def _weights(self, text: str) -> dict[str, NDArray[np.float32]]:
+        """What each known word of a text adds to the score of each skill."""
+        words = [word for word in self._words(text) if word in self._known]
+        return {word: self._index.get_scores([word]) for word in words}
 
-    def _with_words(self, found: Candidate, words: Sequence[str]) -> Candidate:
+    def _with_words(
+        self, found: Candidate, weights: dict[str, NDArray[np.float32]]
+    ) -> Candidate:
         place = self._names.index(found.skill)
-        weights = {word: self._scores([word])[place] for word in words}
-        best = sorted((w for w in words if weights[w] > 0), key=lambda w: -weights[w])
-        return Candidate(
-            found.skill,
-            found.score,
-            found.phrases,
-            found.direct,
-            words=tuple(best[:N_WORDS]),
-        )
+        own = {w: float(column[place]) for w, column in weights.items()}
+        best = sorted((w for w in own if own[w] > 0), key=lambda w: -own[w])
+        return msgspec.structs.replace(found, words=tuple(best[:N_WORDS]))
 
 
 def rank_cases(
@@ -144,18 +152,25 @@ def workspace_words(folder: Path) -> str:
     return "\n".join([heading[1] if heading else "", *names])
 
 
+def _known(name: str, trigger: Trigger | None) -> dict[str, str]:
+    """A skill's phrases, its name as words first, each with what to look for."""
+    phrases = (plain_words(name), *(trigger.phrases if trigger else ()))
+    return {phrase: f" {plain_words(phrase)} " for phrase in phrases}
+
+
 def _phrases(
-    name: str, text: str, plain: str, trigger: Trigger | None
+    name: str, text: str, plain: str, known: dict[str, str]
 ) -> tuple[str, ...]:
     """Phrases of a skill in a text; its own name first where it is named outright."""
-    spaced = _plain(name).strip()
-    mentions = [f"{spaced} skill", f"skill {spaced}"]
+    found = [phrase for phrase, sought in known.items() if sought in plain]
+    spaced = next(iter(known))
+    if spaced not in found:
+        return tuple(found)
+    mentions = [f" {spaced} skill ", f" skill {spaced} "]
     written = rf"(?<![\w-]){re.escape(name.lower())}(?![\w-])"
-    named = any(f" {mention} " in plain for mention in mentions) or (
-        spaced != name and re.search(written, text.lower()) is not None
+    named = any(mention in plain for mention in mentions) or (
+        spaced != name and re.search(written, text) is not None
     )
-    known = (spaced, *(trigger.phrases if trigger else ()))
-    found = [phrase for phrase in known if _plain(phrase) in plain]
     # A word such as "pagination" in a text is a word, not the skill of that name.
     told = [phrase for phrase in found if phrase != spaced or " " in spaced]
     return tuple(dict.fromkeys([name, *told] if named else told))
@@ -165,7 +180,3 @@ def _order(n_words: int, found: Candidate) -> tuple[bool, bool, int, float, str]
     named = found.skill in found.phrases
     weight = n_words if found.direct else 0
     return (not named, not found.direct, -weight, -found.score, found.skill)
-
-
-def _plain(text: str) -> str:
-    return f" {' '.join(re.findall(r'[a-z0-9]+', text.lower()))} "

@@ -7,6 +7,7 @@ model may pick one of them, or none: abstaining is an answer.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from typing import Any
@@ -53,8 +54,8 @@ def triggers_of(library: Library) -> dict[str, Trigger]:
     """Phrases by skill, from the `triggers.toml` of a library; none without one.
 
     Raises:
-        InputError: The file is no TOML of that form, or a phrase is given to two
-            skills.
+        InputError: The file is no TOML of that form, or a phrase has no words or
+            is given to two skills.
     """
     where = f"triggers.toml of the library {library.source}"
     try:
@@ -67,15 +68,20 @@ def triggers_of(library: Library) -> dict[str, Trigger]:
     owners: dict[str, str] = {}
     for skill, trigger in found.items():
         for phrase in trigger.phrases:
-            plain = " ".join(phrase.lower().split())
-            if owners.setdefault(plain, skill) != skill:
+            plain = plain_words(phrase)
+            if not plain or owners.setdefault(plain, skill) != skill:
                 raise InputError(
                     f"{where} [{skill}]",
-                    expected="a phrase of one skill only",
-                    found=f"{phrase!r}, also of {owners[plain]}",
+                    expected="phrases of words, each of one skill only",
+                    found=f"{phrase!r}, also of {owners.get(plain, 'none')}",
                     cure="keep it where it fits best",
                 )
     return found
+
+
+def plain_words(text: str) -> str:
+    """The words of a text in lower case, without anything between them but a space."""
+    return " ".join(re.findall(r"[a-z0-9]+", text.lower()))
 
 
 def choose(candidates: Sequence[Candidate]) -> Selection:

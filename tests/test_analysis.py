@@ -14,10 +14,13 @@ from evalkit.analysis import analyse
 from evalkit.conclusions import Analysis
 from evalkit.records import (
     AttemptStarted,
+    Candidate,
     Complaint,
     Deviation,
     Ended,
     Regraded,
+    Selection,
+    Treatment,
     TrialKey,
 )
 
@@ -245,6 +248,34 @@ def test_routing_counts_queries_where_repeats_choose_alike(tmp_path):
         ("skill-a", "skill-b", 3),
         ("skill-a", "none", 3),
     }
+
+
+def test_routing_says_what_its_candidates_let_be_right(tmp_path):
+    sealed = register(cases=("alpha", "beta"), arms=("auto", "baseline"), repeats=2)
+    ranked = {"alpha": "skill-a", "beta": "skill-b"}
+
+    def result_of(key):
+        if key.arm != "auto":
+            return result(key, msgspec.structs.replace(step(*ALL), selection=None))
+        picked = "skill-b" if key.case == "beta" and key.repeat == 2 else None
+        how = "model" if picked else "none"
+        given = Selection((Candidate(ranked[key.case], 2.0),), picked, how)
+        used = Treatment(("guide",), (), ("guide", "guide"), ("skill-b",))
+        made = msgspec.structs.replace(step(*ALL), selection=given, treatment=used)
+        return result(key, made)
+
+    (found,) = made(tmp_path, sealed, result_of).routing
+    assert (found.exact_ceiling.k, found.exact_ceiling.n) == (2, 4)
+    assert (found.any_hit_ceiling.k, found.any_hit_ceiling.n) == (2, 4)
+    row = next(row for row in found.rows if row.case == "beta")
+    assert (row.canonical, row.candidates) == (
+        ("skill-a",),
+        (Candidate("skill-b", 2.0),),
+    )
+    assert (row.n_steps, row.picked) == (2, {"none": 1, "skill-b": 1})
+    assert row.how == {"model": 1, "none": 1}
+    assert (row.offered, row.invoked) == (("guide",), {"guide": 2})
+    assert row.read == {"skill-b": 2}
 
 
 def test_routing_counts_steps_where_repeats_choose_differently(tmp_path):

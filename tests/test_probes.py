@@ -1,6 +1,7 @@
 """probes and recall: what people type, and whether the right skill can be had."""
 
 import pytest
+from conftest import REPOSITORY
 
 from evalkit import probes, recall, skills
 from evalkit.errors import InputError
@@ -69,7 +70,7 @@ def test_probes_are_answered_offline_by_category(root, library):
     assert rows["none"].held.n == 0
     assert rows["none"].held.low is None
     assert (rows["all"].n, rows["all"].right.k) == (3, 2)
-    assert scores.wrong == ("overview",)
+    assert (scores.wrong, scores.out_of_reach) == ((), ())
 
 
 def test_any_answers_can_be_scored(root, library):
@@ -88,7 +89,35 @@ def test_any_answers_can_be_scored(root, library):
     assert (total.precise.k, total.precise.n) == (1, 2)
     assert (total.first.k, total.held.k, total.held.n) == (1, 2, 2)
     assert total.n_failed == 1
+    assert (scores.wrong, scores.out_of_reach) == (("hello",), ())
+
+
+def test_a_skill_admitted_wrongly_is_wrong_and_one_not_ranked_out_of_reach(
+    root, library
+):
+    text = GOOD.replace('["greeting"]', '["guide"]').replace("[]", '["guide"]')
+    found = probes.load_probes(_write(root, text), library)
+    scores = probes.score_offline(found, library)
     assert scores.wrong == ("hello",)
+    assert scores.out_of_reach == ("hello", "shed")
+
+
+def test_the_built_in_ranking_reaches_more_than_a_list_that_never_changes():
+    built_in = skills.open_library(REPOSITORY, "current", name="x")
+    found = probes.open_probes(REPOSITORY, "current", built_in)
+    reached = probes.score_offline(found, built_in).recall
+    assert reached.n_held > 2 * reached.n_constant_held
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_the_threshold_costs_at_most_one_in_twenty_in_each_half(half):
+    built_in = skills.open_library(REPOSITORY, "current", name="x")
+    found = probes.open_probes(REPOSITORY, "current", built_in)[half::2]
+    answers = probes.answer(found, built_in)
+    labelled = [recall.label(p.expected, answers[p.id], Plan("")) for p in found]
+    held = [one for one in labelled if one.held]
+    lost = [one for one in held if one.picked is None and not one.asks]
+    assert len(lost) <= len(held) / 20
 
 
 def test_an_answer_too_few_is_refused_by_its_id(root, library):

@@ -71,6 +71,11 @@ def test_what_is_named_goes_before_phrases_and_phrases_before_words():
     assert _names(ranker.rank(text)) == ["by-name", "by-phrase", "by-words"]
 
 
+def test_punctuation_in_a_phrase_parts_its_words():
+    ranker = _ranker(_skill("hashes"), triggers='[hashes]\nphrases = ["keccak-256"]')
+    assert ranker.rank("is that Keccak 256?")[0].direct
+
+
 def test_a_phrase_of_one_word_scores_and_does_not_admit():
     ranker = _ranker(_skill("hashes"), triggers='[hashes]\nphrases = ["keccak"]')
     (found,) = ranker.rank("which keccak is it")

@@ -82,9 +82,12 @@ def test_an_answer_is_honoured_or_recorded_as_failed(answer, picked, how):
     assert found == Selection(RANKED, picked, how)
 
 
-def test_a_phrase_of_two_skills_is_refused(root):
+@pytest.mark.parametrize("phrases", [("By  Name", "by-name"), ("x", "..."), ("y", "")])
+def test_a_phrase_of_two_skills_or_without_words_is_refused(root, phrases):
     path = root / "cases/_skills/triggers.toml"
-    path.write_text('[a]\nphrases = ["By  Name"]\n[b]\nphrases = ["by name"]\n')
+    path.write_text(
+        "".join(f'[s{n}]\nphrases = ["{p}"]\n' for n, p in enumerate(phrases))
+    )
     with pytest.raises(InputError, match="one skill only"):
         routing.triggers_of(_library(root))
 

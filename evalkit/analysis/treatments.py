@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from evalkit.analysis.tallies import proportion
-from evalkit.conclusions import NONE, Routing, RoutingCell, TreatmentRow
+from evalkit.conclusions import NONE, RouteRow, Routing, RoutingCell, TreatmentRow
 from evalkit.facts import Trial, steps_of
-from evalkit.records import Registration, Wording
+from evalkit.records import Registration, Selection, StepResult, Wording
 
 QUERIES = "queries"
 STEPS = "steps of trials"
@@ -19,6 +19,7 @@ class _Pick(NamedTuple):
     query: tuple[str, str]
     canonical: frozenset[str]
     picked: frozenset[str]
+    candidates: frozenset[str]
 
     @property
     def exact(self) -> bool:
@@ -28,6 +29,23 @@ class _Pick(NamedTuple):
     def any_hit(self) -> bool:
         return bool(self.picked & self.canonical)
 
+    @property
+    def any_hit_possible(self) -> bool:
+        return not self.canonical or bool(self.candidates & self.canonical)
+
+    @property
+    def exact_possible(self) -> bool:
+        return self.any_hit_possible and len(self.canonical) <= 1
+
+
+class _Chosen(NamedTuple):
+    query: tuple[str, str]
+    step: StepResult
+    selection: Selection
+
+
+_Skills = Mapping[tuple[str, str], tuple[str, ...]]
+
 
 def routings(
     registration: Registration, trials: Sequence[Trial]
@@ -36,11 +54,16 @@ def routings(
     routed = [
         seal.arm.name for seal in registration.arms if seal.arm.prompt is Wording.ROUTED
     ]
-    found = {arm: _picks(registration, arm, trials) for arm in routed}
+    skills = {
+        (case.id, slug): names
+        for case in registration.cases
+        for slug, names in case.skills.items()
+    }
+    found = {arm: _chosen(arm, trials) for arm in routed}
     return tuple(
-        _routing(arm, picks, registration.plan.confidence)
-        for arm, picks in found.items()
-        if picks
+        _routing(arm, chosen, skills, registration.plan.confidence)
+        for arm, chosen in found.items()
+        if chosen
     )
 
 
@@ -60,32 +83,23 @@ def treatment_rows(
     return tuple(_treatment_row(seal.arm.name, trials) for seal in registration.arms)
 
 
-def _picks(
-    registration: Registration, arm: str, trials: Sequence[Trial]
-) -> list[_Pick]:
-    skills = {
-        (case.id, slug): frozenset(names)
-        for case in registration.cases
-        for slug, names in case.skills.items()
-    }
+def _chosen(arm: str, trials: Sequence[Trial]) -> list[_Chosen]:
     return [
-        _Pick(
-            query,
-            skills.get(query, frozenset()),
-            frozenset({step.selection.picked} if step.selection.picked else ()),
-        )
+        _Chosen((trial.key.case, step.slug), step, step.selection)
         for trial in trials
         if trial.analysed and trial.key.arm == arm
         for step in steps_of(trial.result)
         if step.selection is not None
-        for query in ((trial.key.case, step.slug),)
     ]
 
 
-def _routing(arm: str, picks: Sequence[_Pick], confidence: float) -> Routing:
+def _routing(
+    arm: str, chosen: Sequence[_Chosen], skills: _Skills, confidence: float
+) -> Routing:
+    picks = [_pick(one, skills.get(one.query, ())) for one in chosen]
     # Repeats of a query that all choose alike are one observation, not many.
     distinct = list(dict.fromkeys(picks))
-    queries = {pick.query for pick in picks}
+    queries = list(dict.fromkeys(pick.query for pick in picks))
     alike = len(distinct) == len(queries)
     seen = distinct if alike else picks
     cells = Counter((_label(pick.canonical), _label(pick.picked)) for pick in picks)
@@ -95,10 +109,50 @@ def _routing(arm: str, picks: Sequence[_Pick], confidence: float) -> Routing:
         n_queries=len(queries),
         n_steps=len(picks),
         exact=proportion((pick.exact for pick in seen), confidence),
+        exact_ceiling=proportion((pick.exact_possible for pick in seen), confidence),
         any_hit=proportion((pick.any_hit for pick in seen), confidence),
+        any_hit_ceiling=proportion(
+            (pick.any_hit_possible for pick in seen), confidence
+        ),
         nothing_picked=proportion((not pick.picked for pick in seen), confidence),
         cells=tuple(RoutingCell(*pair, n) for pair, n in sorted(cells.items())),
+        rows=tuple(
+            _row([one for one in chosen if one.query == query], skills.get(query, ()))
+            for query in queries
+        ),
     )
+
+
+def _pick(found: _Chosen, canonical: Sequence[str]) -> _Pick:
+    picked = found.selection.picked
+    return _Pick(
+        found.query,
+        frozenset(canonical),
+        frozenset({picked} if picked else ()),
+        frozenset(candidate.skill for candidate in found.selection.candidates),
+    )
+
+
+def _row(found: Sequence[_Chosen], canonical: tuple[str, ...]) -> RouteRow:
+    """A query's row; its steps were all ranked alike, since candidates are sealed."""
+    given = [one.step.treatment for one in found if one.step.treatment is not None]
+    case, step = found[0].query
+    return RouteRow(
+        case=case,
+        step=step,
+        n_steps=len(found),
+        canonical=canonical,
+        candidates=found[0].selection.candidates,
+        picked=_counts(one.selection.picked or NONE for one in found),
+        how=_counts(one.selection.how for one in found),
+        offered=tuple(sorted({name for one in given for name in one.offered})),
+        invoked=_counts(name for one in given for name in set(one.invoked)),
+        read=_counts(name for one in given for name in set(one.read)),
+    )
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
 
 
 def _label(skills: frozenset[str]) -> str:

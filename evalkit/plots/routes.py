@@ -42,7 +42,8 @@ def routing(analysis: Analysis) -> Shown:
                 for row in analysis.routing
             )
             + ".",
-            caption="Left: how often routing was right, with Wilson intervals. Right: "
+            caption="Left: how often routing was right, with Wilson intervals; an upright bar is the "
+            "ceiling that the candidates set. Right: "
             "skills a case calls for against the skill picked, as counts of steps; bold is right.",
             table=_table(analysis),
         )
@@ -56,6 +57,10 @@ def _proportions(axes: Axes, row: Routing) -> None:
             continue
         axes.plot([found.low, found.high], [place, place], color=INK, linewidth=1.5)
         axes.plot(found.k / found.n, place, marker, color="#0072B2", markersize=8)
+        ceiling = {"exact": row.exact_ceiling, "any_hit": row.any_hit_ceiling}.get(name)
+        if ceiling is not None:
+            share = ceiling.k / ceiling.n
+            axes.plot(share, place, "|", color=INK, markersize=18, markeredgewidth=2)
         axes.annotate(
             wording.k_of_n(found),
             (found.k / found.n, place),

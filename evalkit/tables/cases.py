@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalkit import wording
-from evalkit.conclusions import Analysis, CaseArm, CheckRow
+from evalkit.conclusions import Analysis, CaseArm, CheckRow, Proportion, Routing
 from evalkit.markup import Column, Fold, Page, Prose, Shown, Table
 
 
@@ -98,14 +98,16 @@ def routing(analysis: Analysis) -> Shown:
         (
             row.arm,
             wording.count(row.n_queries),
-            *map(wording.k_of_n, (row.exact, row.any_hit, row.nothing_picked)),
+            _of_ceiling(row.exact, row.exact_ceiling),
+            _of_ceiling(row.any_hit, row.any_hit_ceiling),
+            wording.k_of_n(row.nothing_picked),
             wording.interval(row.exact),
             row.unit,
         )
         for row in analysis.routing
     ]
     heads = ("Queries", "Exactly the canonical skills", "One of them", "Nothing picked")
-    return Table(
+    table = Table(
         "What routing chose",
         (
             Column("Arm"),
@@ -115,7 +117,10 @@ def routing(analysis: Analysis) -> Shown:
         ),
         tuple(rows),
         empty="no arm of this run was routed.",
+        note="The ceiling counts those where the candidates, sealed with the plan, "
+        "let one picked skill be right: nobody who picks from them can do better.",
     )
+    return Page((table, *(_routes(row) for row in analysis.routing)))
 
 
 def treatment(analysis: Analysis) -> Table:
@@ -140,6 +145,41 @@ def treatment(analysis: Analysis) -> Table:
         ),
         tuple(rows),
     )
+
+
+def _of_ceiling(found: Proportion, ceiling: Proportion) -> str:
+    return f"{wording.k_of_n(found)} (ceiling {ceiling.k})"
+
+
+def _routes(found: Routing) -> Fold:
+    """What was ranked for each query, picked, and used."""
+    rows = [
+        (
+            f"{row.case}, {row.step}",
+            wording.listed(row.canonical),
+            wording.listed(f"{c.skill} {c.score:.1f}" for c in row.candidates),
+            _counted(row.picked),
+            _counted(row.how),
+            wording.listed(row.offered),
+            _counted(row.invoked),
+            _counted(row.read),
+        )
+        for row in found.rows
+    ]
+    heads = (
+        "Step", "Canonical", "Candidates, with scores", "Picked", "How", "Offered at home",
+        "Invoked", "File read",
+    )  # fmt: skip
+    table = Table(
+        f"Routing of {found.arm}, step by step (how often in brackets)",
+        tuple(map(Column, heads)),
+        tuple(rows),
+    )
+    return Fold(f"Every routed step of {found.arm}", (table,))
+
+
+def _counted(found: dict[str, int]) -> str:
+    return wording.listed(f"{name} ({n})" for name, n in found.items())
 
 
 def _case_difference(analysis: Analysis, row: CaseArm, comparator: str) -> str:
