@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 
 CHUNK_BYTES = 65_536
 BACKLOG = 128
@@ -67,16 +68,12 @@ def accept(listener: socket.socket, path: str) -> None:
 
 def carry(source: socket.socket, target: socket.socket) -> None:
     """Copy what comes from one socket to another until either ends."""
-    try:
+    with suppress(OSError):
         while chunk := source.recv(CHUNK_BYTES):
             target.sendall(chunk)
-    except OSError:
-        pass
     for end in (source, target):
-        try:
+        with suppress(OSError):
             end.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
 
 
 if __name__ == "__main__":
