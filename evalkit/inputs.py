@@ -153,6 +153,16 @@ class Inputs:
         selection = self.selection(arm, case, step)
         return selection.picked if selection else None
 
+    def possible_picks(
+        self, arm: Arm, case: Case, step: Step
+    ) -> tuple[str | None, ...]:
+        """Every skill that routing may put into a step's prompt; None for no skill."""
+        selection = self.selection(arm, case, step)
+        if selection is None or selection.picked:
+            return (selection.picked if selection else None,)
+        asked = routing.to_ask(selection, self.plan.min_rank_score)
+        return (None, *(candidate.skill for candidate in asked))
+
     def touched(self) -> bool:
         """True where any file these inputs came from was touched since.
 
@@ -171,13 +181,16 @@ class Inputs:
 
     def _check_deliverable(self, arm: Arm) -> None:
         library = self.libraries[arm.name]
-        for case in self.corpus.cases:
-            for step in case.steps:
-                picked = self.picked(arm, case, step)
-                injected = self.delivery(arm, case, step, picked).injected
-                for skill in library.skills if library else ():
-                    if skill.name in injected:
-                        skills.check_injectable(skill, f"arm {arm.name}")
+        injected = {
+            name
+            for case in self.corpus.cases
+            for step in case.steps
+            for picked in self.possible_picks(arm, case, step)
+            for name in self.delivery(arm, case, step, picked).injected
+        }
+        for skill in library.skills if library else ():
+            if skill.name in injected:
+                skills.check_injectable(skill, f"arm {arm.name}")
 
     def _case_seal(self, case: Case) -> CaseSeal:
         return CaseSeal(

@@ -164,9 +164,10 @@ def _arm_outline(inputs: Inputs, name: str) -> ArmOutline:
     arm = inputs.arms[name]
     library = inputs.libraries[name]
     deliveries = [
-        inputs.delivery(arm, case, step, inputs.picked(arm, case, step))
+        inputs.delivery(arm, case, step, picked)
         for case in inputs.corpus.cases
         for step in case.steps
+        for picked in inputs.possible_picks(arm, case, step)
     ]
     n_bytes = [delivery.n_injected_bytes for delivery in deliveries]
     catalogue = arm.prompt is Wording.CATALOGUE

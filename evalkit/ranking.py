@@ -2,15 +2,17 @@
 
 BM25 over stemmed words of a skill's name, description, headings and of the phrases
 its users type (`triggers.toml`); what lies in the prose of its body does not count.
+Scores are divided by what a word of one skill alone weighs, so that they mean the
+same in small and large libraries: no word adds as much as 1.
 What a plan ranks is sealed, so a run ranks nothing and needs no library for it.
 
 `Plan.min_rank_score`, below which no model is asked, was chosen by this rule: the
-largest half point at which, of the probes of the built-in library that have an
+largest tenth at which, of the probes of the built-in library that have an
 accepted skill among their candidates, at most one in twenty loses it, in the probes
 at even places and in those at odd places alike. It was chosen on these probes and
-tells little beyond them: scores grow with the library and the text, and probes that
-need no skill score up to 3.6, amid those that do. So it spares few calls, and it is
-for the model to say that none is needed.
+tells little beyond them: the best score of a probe that needs no skill is often that
+of one that does. So it spares few calls, and it is for the model to say that none is
+needed.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ class Ranker:
             self._document(skill, triggers.get(skill.name)) for skill in library.skills
         ]
         self._known = {word for document in documents for word in document}
-        self._index = bm25s.BM25()
+        self._rare = math.log(1 + (len(documents) - 0.5) / 1.5)
+        self._index = bm25s.BM25(method="lucene")
         if self._known:
             self._index.index(documents, show_progress=False)
 
@@ -112,13 +115,13 @@ class Ranker:
         words = cast(list[list[str]], found)[0]
         return list(dict.fromkeys(words)) if unique else words
 
-    def _weights(self, text: str) -> dict[str, NDArray[np.float32]]:
+    def _weights(self, text: str) -> dict[str, NDArray[np.float64]]:
         """What each known word of a text adds to the score of each skill."""
         words = [word for word in self._words(text) if word in self._known]
-        return {word: self._index.get_scores([word]) for word in words}
+        return {word: self._index.get_scores([word]) / self._rare for word in words}
 
     def _with_words(
-        self, found: Candidate, weights: dict[str, NDArray[np.float32]]
+        self, found: Candidate, weights: dict[str, NDArray[np.float64]]
     ) -> Candidate:
         place = self._names.index(found.skill)
         own = {w: float(column[place]) for w, column in weights.items()}

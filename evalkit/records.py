@@ -318,7 +318,7 @@ class Plan(Record, frozen=True):
     seed: int = 1
     n_candidates: Positive = 5
     workspace_words: bool = True
-    min_rank_score: float = 1.5
+    min_rank_score: float = 0.6
 
 
 class TrialKey(Record, frozen=True):

@@ -7,7 +7,7 @@ import tinyroot
 from evalkit import plan as planning
 from evalkit import ranking, routing, skills
 from evalkit import run as running
-from evalkit.errors import DriftError
+from evalkit.errors import DriftError, InputError
 from evalkit.inputs import open_registered
 from evalkit.records import Candidate, Library, Skill
 from evalkit.registration import load_registration, seal
@@ -104,6 +104,13 @@ def test_further_words_score_and_never_admit():
     assert _names(ranker.rank("help me", beside="tables")) == ["tables"]
 
 
+@pytest.mark.parametrize("n_others", [0, 3, 300])
+def test_a_word_of_one_skill_weighs_alike_in_small_and_large_libraries(n_others):
+    others = (_skill(f"other-{n}") for n in range(n_others))
+    (found,) = _ranker(_skill("caching"), *others).rank("caching")
+    assert 0.5 < found.score < 1
+
+
 def test_the_best_candidates_are_kept():
     ranker = _ranker(*(_skill(f"{word}-query") for word in "abcdefgh"))
     assert len(ranker.rank("a slow query")) == 5
@@ -143,6 +150,19 @@ def test_a_run_takes_the_sealed_candidates_and_ranks_nothing(own_root):
     case = opened.cases["greet"]
     assert opened.picked(opened.arms["routed"], case, case.steps[0]) == "guide"
     assert opened.describe(NOW) == sealed
+
+
+def test_a_skill_that_a_model_might_choose_must_be_one_to_inject(own_root):
+    (own_root / "cases/_skills/triggers.toml").unlink()
+    opened = planning.open_plan(tinyroot.plan(), own_root)
+    case, arm = opened.cases["greet"], opened.arms["routed"]
+    assert opened.possible_picks(arm, case, case.steps[0]) == (None, "greeting")
+    full = opened.arms["full"]
+    assert opened.possible_picks(full, case, case.steps[0]) == (None,)
+    greeting = own_root / "cases/_skills/greeting/SKILL.md"
+    greeting.write_text(greeting.read_text() + "Run !`date` first.\n")
+    with pytest.raises(InputError, match="arm routed: skill 'greeting'"):
+        planning.open_plan(tinyroot.plan(), own_root)
 
 
 def test_phrases_that_moved_are_drift(own_root):
