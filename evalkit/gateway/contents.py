@@ -17,6 +17,7 @@ HEADINGS = (
 """What stands before the skills that Claude Code, and Codex, tell a model of."""
 _ENTRY = re.compile(r"- (\S+?)(?: \([^)]*\))?(?:: .*)?")
 MODELS_OWN = "assistant"
+TOOLS_OWN = "tool_result"
 
 
 class Contents(Record, frozen=True):
@@ -76,6 +77,8 @@ def _told(part: Any) -> Iterator[str]:
         yield part
     for item in part if isinstance(part, list) else ():
         if not isinstance(item, dict) or item.get("role") == MODELS_OWN:
+            continue
+        if item.get("type") == TOOLS_OWN:
             continue
         yield from _told(item.get("content"))
         if isinstance(text := item.get("text"), str):

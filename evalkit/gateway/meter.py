@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from evalkit.records import Dialect
-from evalkit.transcript.rows import Tokens, Usage
+from evalkit.transcript.rows import NOTHING, Tokens, Usage
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 LAST = {
@@ -19,7 +19,7 @@ LAST = {
 
 class _Message(msgspec.Struct):
     model: str | None = None
-    usage: msgspec.Raw | None = None
+    usage: msgspec.Raw = NOTHING
 
 
 class _Event(msgspec.Struct):
@@ -27,7 +27,7 @@ class _Event(msgspec.Struct):
 
     type: str | None = None
     model: str | None = None
-    usage: msgspec.Raw | None = None
+    usage: msgspec.Raw = NOTHING
     message: _Message | None = None
     response: _Message | None = None
     error: Any = None
@@ -84,9 +84,9 @@ class Meter:
         self.is_whole |= last
         told = event.message or event.response or event
         self.served = told.model or self.served
-        for usage in (event.usage, told.usage if told is not event else None):
-            if usage is not None:
-                self._note(usage)
+        self._note(event.usage)
+        if told is not event:
+            self._note(told.usage)
 
     def _note(self, raw: msgspec.Raw) -> None:
         try:

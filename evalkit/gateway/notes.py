@@ -143,4 +143,5 @@ def recording_folder(run: Path, name: str) -> Path:
 
 
 def _open_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    return {k: v for k, v in headers.items() if k.lower() not in SECRET_HEADERS}
+    lower = {name.lower(): value for name, value in headers.items()}
+    return {k: v for k, v in lower.items() if k not in SECRET_HEADERS}
