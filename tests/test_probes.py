@@ -140,11 +140,11 @@ def test_recall_counts_the_ceiling_and_a_list_that_never_changes():
             labelled(("a",), direct, "a", "direct"),
             labelled(("z",), direct, "a", "direct"),
             labelled((), ranked[1:]),
-            *(labelled((name,), ()) for name in "defgh"),
+            *(labelled((name,), (), name, "model") for name in "defgghh"),
         ]
     )
-    assert (found.n, found.n_needing, found.n_held) == (9, 8, 2)
+    assert (found.n, found.n_needing, found.n_held) == (11, 10, 2)
     assert (found.n_admitted, found.n_admitted_right) == (2, 1)
-    assert found.n_abstained == 6
-    assert found.constant == ("a", "b", "c", "d", "e")
-    assert found.n_constant_held == 4
+    assert found.n_abstained == 1
+    assert found.constant == ("g", "h", "a", "b", "c")
+    assert found.n_constant_held == 6

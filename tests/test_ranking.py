@@ -71,6 +71,18 @@ def test_what_is_named_goes_before_phrases_and_phrases_before_words():
     assert _names(ranker.rank(text)) == ["by-name", "by-phrase", "by-words"]
 
 
+def test_the_longer_phrase_goes_first_whatever_else_is_said():
+    ranker = _ranker(
+        _skill("short", "invoice totals off by cents"),
+        _skill("long"),
+        triggers='[short]\nphrases = ["totals off"]\n[long]\nphrases = ["it was so"]',
+    )
+    text = "invoice totals off by cents since it was so"
+    short, long = sorted(ranker.rank(text), key=lambda c: c.skill, reverse=True)
+    assert short.score > long.score
+    assert routing.choose(ranker.rank(text)).picked == "long"
+
+
 def test_punctuation_in_a_phrase_parts_its_words():
     ranker = _ranker(_skill("hashes"), triggers='[hashes]\nphrases = ["keccak-256"]')
     assert ranker.rank("is that Keccak 256?")[0].direct
@@ -100,7 +112,7 @@ def test_a_name_weighs_more_than_a_heading_and_prose_weighs_nothing():
 
 def test_further_words_score_and_never_admit():
     ranker = _ranker(_skill("code-review", "Reviews"), _skill("tables"))
-    assert not ranker.rank("help me", beside="code-review of tables")[0].direct
+    assert not ranker.rank("help me", beside=" see code-review tables")[0].direct
     assert _names(ranker.rank("help me", beside="tables")) == ["tables"]
 
 
