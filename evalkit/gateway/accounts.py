@@ -26,11 +26,11 @@ class Account:
         """The first cap that is reached: its name, and what it allows."""
         caps = self._caps
         if caps.max_requests is not None and len(self._passed) >= caps.max_requests:
-            return "max_requests", f"{caps.max_requests:,} requests"
+            return "max_requests", f"{caps.max_requests:,}"
         if caps.max_tokens is not None and self._tokens() >= caps.max_tokens:
-            return "max_tokens", f"{caps.max_tokens:,} tokens"
+            return "max_tokens", f"{caps.max_tokens:,}"
         if caps.max_usd is not None and self._usd() >= caps.max_usd:
-            return "max_usd", f"{caps.max_usd:,.2f} dollars"
+            return "max_usd", f"{caps.max_usd:,.2f}"
         return None
 
     def add(self, model: str, meter: Meter) -> None:

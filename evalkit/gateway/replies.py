@@ -68,6 +68,6 @@ def over_cap(name: str, allows: str) -> Refusal:
     """For a request after a cap was reached."""
     return Refusal(
         429,
-        f"this trial reached its registered cap of {allows} ({name}); no further "
-        "model request is answered",
+        f"this trial reached its registered cap, {name} = {allows}; no further model "
+        "request is answered",
     )
