@@ -21,6 +21,9 @@ Modules, from what people use to what everything rests on:
     analysis       frames and seal -> every reported number
     trial          run_trial, conclude
     frames         facts -> tidy frames
+    calls          calls of the agent in a step
+    ledger         the way from a call to its model
+    standing       where a run stands
     inputs         everything a plan names, opened
     ranking        skills by the words of a text, when a plan is made
     recall         does the right skill stand among the candidates?
@@ -69,7 +72,8 @@ if TYPE_CHECKING:
     from evalkit.plan import draft, load_plan, seal_plan
     from evalkit.proof import verify
     from evalkit.records import Plan
-    from evalkit.run import run_plan, status
+    from evalkit.run import run_plan
+    from evalkit.standing import status
 
 __version__ = "0.1.0"
 __all__ = [
@@ -91,7 +95,7 @@ _HOMES = {
     "load_plan": "plan",
     "run_plan": "run",
     "seal_plan": "plan",
-    "status": "run",
+    "status": "standing",
     "verify": "proof",
 }
 

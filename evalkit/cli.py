@@ -223,7 +223,7 @@ def status(
     """Say where a run stands, from its journal."""
     from evalkit import console
     from evalkit.parameters import find_run
-    from evalkit.run import status as status_of
+    from evalkit.standing import status as status_of
 
     found = status_of(find_run(run, root))
     _show(found, as_json, console.status_lines(found))

@@ -17,7 +17,7 @@ from evalkit.probes import ProbeScores
 from evalkit.recall import Recall
 from evalkit.records import Candidate, Corpus, Grade, Proof, ProofRow, Selection
 from evalkit.regrade import Regrade
-from evalkit.run import Status
+from evalkit.standing import Status
 
 MAX_LINE = 300
 """Characters of a reason on a line."""

@@ -14,7 +14,7 @@ import msgspec
 
 from evalkit import files
 from evalkit.errors import InputError
-from evalkit.records import Delivery, Record, Selection, Step, TrialKey
+from evalkit.records import Delivery, Exchange, Record, Selection, Step, TrialKey
 
 T = TypeVar("T")
 SEAL = "evidence.json"
@@ -50,13 +50,47 @@ def attempts_kept(run: Path, key: TrialKey) -> list[int]:
     return sorted(int(name) for name in names if name.isdecimal())
 
 
+class CallEvidence:
+    """One call of the agent: what it wrote, how it ended, what it asked a model."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.stdout = folder / f"{name}.stdout.jsonl"
+        self.stderr = folder / f"{name}.stderr"
+        self._ended = folder / f"{name}.call.json"
+        self._requests = folder / f"{name}.requests.jsonl"
+
+    @property
+    def was_made(self) -> bool:
+        """True where there was such a call."""
+        return self._ended.is_file()
+
+    def add(self, finished: msgspec.Struct, exchanges: tuple[Exchange, ...]) -> None:
+        """Keep the exit facts of its process, and the requests a gateway saw."""
+        self._requests.write_bytes(
+            b"".join(msgspec.json.encode(one) + b"\n" for one in exchanges)
+        )
+        _write(self._ended, finished)
+
+    def ended(self, kind: type[T]) -> T:
+        """The exit facts of its process."""
+        return _read(self._ended, kind)
+
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Its model requests as a gateway saw them."""
+        data = files.read_regular(self._requests, max_bytes=2**30)
+        return tuple(
+            files.decode_json(line, Exchange, f"{self._requests} line {n}")
+            for n, line in enumerate(data.splitlines(), 1)
+        )
+
+
 class StepEvidence:
     """The folder of one step of an attempt."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.stdout = folder / "agent.stdout.jsonl"
-        self.stderr = folder / "agent.stderr"
+        self.task = CallEvidence(folder, "agent")
+        self.choice = CallEvidence(folder, "select")
         self.session = folder / "session"
         self.answers = folder / "answers.jsonl"
 
@@ -70,22 +104,18 @@ class StepEvidence:
             delivery.n_injected_bytes,
             selection,
         )
-        self._write("delivery.json", delivered)
-
-    def add_call(self, finished: msgspec.Struct) -> None:
-        """Keep the exit facts of the agent's process."""
-        self._write("call.json", finished)
+        _write(self.folder / "delivery.json", delivered)
 
     def add_session(self, home: Path, below: str) -> None:
         """Keep the agent's own session files, where it left any below its home."""
         left_out = files.snapshot(home, self.session, below=below)
-        self._write("session_left_out.json", left_out)
+        _write(self.folder / "session_left_out.json", left_out)
 
     def add_workspace(self, workspace: Path, private: Path) -> None:
         """Keep the delivered workspace; `private` receives a clean copy of it."""
         left_out = files.snapshot(workspace, private)
         (self.folder / "workspace.tar").write_bytes(files.pack(private))
-        self._write("left_out.json", left_out)
+        _write(self.folder / "left_out.json", left_out)
 
     def workspace(self, private: Path) -> None:
         """Unpack the saved workspace into a private folder."""
@@ -94,23 +124,7 @@ class StepEvidence:
 
     def delivery(self) -> Delivered:
         """What the step was given."""
-        return self.read("delivery.json", Delivered)
-
-    def call(self, kind: type[T]) -> T:
-        """The exit facts of the agent's process."""
-        return self.read("call.json", kind)
-
-    def read(self, name: str, kind: type[T]) -> T:
-        """Read one record of this step.
-
-        Raises:
-            InputError: It is missing, or not what was written there.
-        """
-        path = self.folder / name
-        return files.decode_json(files.read_regular(path), kind, path)
-
-    def _write(self, name: str, value: Any) -> None:
-        (self.folder / name).write_bytes(files.encode_json(value))
+        return _read(self.folder / "delivery.json", Delivered)
 
 
 class Evidence:
@@ -181,3 +195,11 @@ class Evidence:
             for entry in files.read_tree(self.folder, max_bytes=2**30)
             if entry.path != SEAL
         }
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    return files.decode_json(files.read_regular(path), kind, path)
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_bytes(files.encode_json(value))

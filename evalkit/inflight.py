@@ -6,7 +6,8 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self
 
@@ -67,6 +68,16 @@ class InFlight:
         except BaseException:
             _abandon(futures)
             raise
+
+    def pause(self, seconds: float) -> None:
+        """Wait, between calls.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C came since this was opened.
+        """
+        with suppress(Empty):
+            if self._ordered_to_stop or self._news.get(timeout=seconds) is None:
+                raise KeyboardInterrupt
 
     def _next(self) -> Future[None]:
         """Wait for a call to end."""

@@ -76,7 +76,7 @@ class Inputs:
         self.root = root
         self._folders = [root / name for name in ("cases", "graders", "reference")]
         self._folders.append(Path(__file__).parent)
-        self._watched = files.watch(self._folders)
+        watched = files.watch(self._folders)
         self.corpus = corpus.load_corpus(root, plan.corpus)
         self.plan = with_presets(plan, self.corpus)
         found = load_arms(root)
@@ -86,6 +86,7 @@ class Inputs:
             arm.name: _open_library(arm, self.plan, root) for arm in self.arms.values()
         }
         self.agent = agents.open_agent(self.plan, root)
+        self._watched = (watched, files.watch(self.agent.watched))
         self.box = sandbox.open_box(
             self.plan.isolation, allow_unsandboxed=self.plan.allow_unsandboxed
         )
@@ -126,8 +127,16 @@ class Inputs:
     @property
     def n_planned_calls(self) -> int:
         """Calls of the agent when every trial is tried once."""
-        n_steps = sum(len(case.steps) for case in self.corpus.cases)
-        return n_steps * len(self.arms) * (self.plan.repeats or 0)
+        keys = [(case, arm) for case in self.cases for arm in self.arms]
+        n_calls = sum(self.n_calls_of(case, arm) for case, arm in keys)
+        return n_calls * (self.plan.repeats or 0)
+
+    def n_calls_of(self, case_id: str, arm_name: str) -> int:
+        """Calls of one trial: one a step, and one where a skill is to be chosen."""
+        case, arm = self.cases[case_id], self.arms[arm_name]
+        found = [self.selection(arm, case, step) for step in case.steps]
+        n_asked = sum(one is not None and self.asks(one) for one in found)
+        return len(case.steps) + n_asked
 
     def delivery(
         self, arm: Arm, case: Case, step: Step, picked: str | None
@@ -160,15 +169,22 @@ class Inputs:
         selection = self.selection(arm, case, step)
         if selection is None or selection.picked:
             return (selection.picked if selection else None,)
+        if not self.asks(selection):
+            return (None,)
+        return (None, *(candidate.skill for candidate in selection.candidates))
+
+    def asks(self, selection: Selection) -> bool:
+        """True where the agent is asked which candidate to take."""
         asked = routing.to_ask(selection, self.plan.min_rank_score)
-        return (None, *(candidate.skill for candidate in asked))
+        return self.agent.selects and bool(asked)
 
     def touched(self) -> bool:
         """True where any file these inputs came from was touched since.
 
         Cheap enough to ask between trials: sizes and times only.
         """
-        return self._watched != files.watch(self._folders)
+        found = files.watch(self._folders), files.watch(self.agent.watched)
+        return self._watched != found
 
     def _rank(self, rank: Rank) -> routing.Candidates:
         routed = next(

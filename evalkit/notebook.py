@@ -17,7 +17,8 @@ from evalkit.parameters import PlanParameters, RunParameters, find_root, find_ru
 from evalkit.plan import Draft, draft, load_plan, seal_plan
 from evalkit.records import Registration
 from evalkit.registration import load_registration, write_registration
-from evalkit.run import JOURNAL, Status, run_plan, utc_now
+from evalkit.run import run_plan, utc_now
+from evalkit.standing import JOURNAL, Status
 
 
 class Run(NamedTuple):

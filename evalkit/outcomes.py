@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from evalkit.records import Ended, Outcome, Step, StepResult
 
+TASK, SELECT = "task", "select"
+"""What a call is for: to carry out the step, or only to choose a skill for it."""
+RETRY_GROWTH = 4
+"""How much longer each further pause is, before a trial is tried again."""
 MAX_ATTEMPTS = 3
 """Attempts at one trial before its block is excluded."""
 
@@ -45,6 +49,8 @@ def outcome_of(
     for step in steps:
         for call in step.calls:
             outcome = Outcome(table[call.ended.value])
+            if call.purpose == SELECT and outcome is not Outcome.INFRASTRUCTURE:
+                continue  # whatever it chose, or not, the task went on without it
             detail = f": {call.detail}" if call.detail else ""
             found.append((outcome, f"{step.slug}: {call.ended.value}{detail}"))
         if step.grade is not None and step.grade.died is not None:

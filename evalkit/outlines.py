@@ -11,7 +11,7 @@ from evalkit import corpus, reference
 from evalkit.markup import Column, Page, Prose, Shown, Table
 from evalkit.plan import Draft
 from evalkit.records import Registration, Wording
-from evalkit.run import Status
+from evalkit.standing import Status
 from evalkit.wording import count, k_of, listed, n_of, score, short
 
 CONFIDENCE = 0.95

@@ -26,7 +26,7 @@ from evalkit.export import export
 from evalkit.notebook import load
 from evalkit.parameters import KINDS, Parameters, ReportParameters, check_parameters
 from evalkit.registration import load_registration
-from evalkit.run import JOURNAL
+from evalkit.standing import JOURNAL
 
 AUTOSAVE_S = 10
 _BANNER = "evalkit-died"

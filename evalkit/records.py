@@ -230,12 +230,17 @@ class Candidate(Record, frozen=True):
 
 
 class Limits(Record, frozen=True):
-    """What one call may take, and (None: no cap) one trial by the gateway's count."""
+    """What one call may take, and (None: no cap) one trial by the gateway's count.
+
+    `retry_wait_ms` passes before a trial that met a fault of the provider's is tried
+    again, four times as long before each further try.
+    """
 
     call_timeout_ms: Positive = 600_000
     max_requests: Positive | None = None
     max_tokens: Positive | None = None
     max_usd: Dollars | None = None
+    retry_wait_ms: Positive = 15_000
 
 
 class Budget(Record, frozen=True):
@@ -557,12 +562,18 @@ class Selection(Record, frozen=True):
 
 
 class Treatment(Record, frozen=True):
-    """Skills a step was offered, invoked through the Skill tool, and read."""
+    """Skills a step was offered, invoked through the Skill tool, and read.
+
+    `listed` and `carried` are those that its requests told the model of, and whose
+    injected text was in them; None where no gateway looked.
+    """
 
     offered: tuple[str, ...]
     injected: tuple[str, ...]
     invoked: tuple[str, ...]
     read: tuple[str, ...]
+    listed: tuple[str, ...] | None = None
+    carried: tuple[str, ...] | None = None
 
 
 class CheckResult(Record, frozen=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from evalkit import schedule
+from evalkit import sandbox, schedule
 from evalkit.errors import (
     DriftError,
     InfrastructureError,
@@ -21,15 +21,13 @@ from evalkit.evidence import Evidence, attempts_kept
 from evalkit.files import disk
 from evalkit.inflight import InFlight
 from evalkit.inputs import Inputs, open_registered
-from evalkit.journal import Writer, read_journal
-from evalkit.outcomes import MAX_ATTEMPTS, STOPS_RUN
+from evalkit.journal import Writer
+from evalkit.ledger import Ledger, open_ledger
+from evalkit.outcomes import MAX_ATTEMPTS, RETRY_GROWTH, STOPS_RUN
 from evalkit.records import (
     AttemptEnded,
     AttemptStarted,
     Deviation,
-    Event,
-    Outcome,
-    Record,
     Registration,
     RunEnded,
     RunStarted,
@@ -38,36 +36,24 @@ from evalkit.records import (
     TrialSpec,
 )
 from evalkit.registration import check_drift, load_registration
+from evalkit.standing import (
+    JOURNAL,
+    Status,
+    attempts_of,
+    counts,
+    last_turn,
+    met_provider_fault,
+    results_of,
+    standing_of,
+)
 from evalkit.trial import conclude, run_trial
 
-JOURNAL = "journal.jsonl"
 Block = tuple[TrialKey, ...]
-
-
-class Status(Record, frozen=True):
-    """Where a run stands, from its journal alone."""
-
-    run: str
-    state: str
-    n_planned: int
-    n_done: int
-    n_attempts: int
-    n_calls: int
-    max_calls: int
-    outcomes: dict[str, int]
-    current: tuple[str, ...]
-    simulated: bool
 
 
 def utc_now() -> str:
     """The time as ISO text, in UTC, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def status(run: Path) -> Status:
-    """Where a run stands; reads only."""
-    registration = load_registration(run)
-    return _status(run, registration, read_journal(run / JOURNAL).events)
 
 
 def run_plan(
@@ -102,12 +88,25 @@ def run_plan(
         registration = load_registration(folder)
         inputs = open_registered(registration, root)
         check_drift(registration, inputs.describe(registration.created_at))
-        with open_journal(folder, now) as journal, InFlight(n_workers) as in_flight:
+        level = inputs.box.isolation.level
+        with (
+            open_journal(folder, now) as journal,
+            InFlight(n_workers) as in_flight,
+            open_ledger(
+                inputs.plan, inputs.agent, folder, sandboxed=level != sandbox.NONE
+            ) as ledger,
+        ):
             walk = _Walk(
-                folder, registration, inputs, journal, in_flight, progress=progress
+                folder,
+                registration,
+                inputs,
+                journal,
+                in_flight,
+                ledger,
+                progress=progress,
             )
             reason = walk.to_its_end(monotonic)
-            found = _status(folder, registration, journal.events)
+            found = standing_of(folder, registration, journal.events)
     if reason not in {"complete", "nothing to do"}:
         raise StoppedEarlyError(
             f"{folder.name}: stopped by {reason} after {found.n_done} of "
@@ -126,6 +125,7 @@ class _Walk:
         inputs: Inputs,
         journal: Writer,
         in_flight: InFlight,
+        ledger: Ledger,
         *,
         progress: Callable[[Status], None] | None,
     ) -> None:
@@ -134,6 +134,7 @@ class _Walk:
         self._inputs = inputs
         self._journal = journal
         self._in_flight = in_flight
+        self._ledger = ledger
         self._progress = progress
 
     def to_its_end(self, monotonic: Callable[[], float]) -> str:
@@ -155,7 +156,7 @@ class _Walk:
     def _carry_out(self, monotonic: Callable[[], float]) -> str:
         blocks = schedule.blocks_of(self._registration.schedule)
         if not any(self._todo(block) for block in blocks):
-            last = _last_turn(self._journal.events)
+            last = last_turn(self._journal.events)
             said = isinstance(last, RunEnded) and last.reason == "complete"
             return "nothing to do" if said else "complete"
         self._journal.append(
@@ -167,13 +168,13 @@ class _Walk:
         )
         self._note_deviations()
         self._conclude_whole()
-        budget = self._registration.plan.budget
-        deadline = monotonic() + budget.deadline_ms / 1000
+        deadline_ms = self._registration.plan.budget.deadline_ms
+        deadline = monotonic() + deadline_ms / 1000
         for block in blocks:
             todo = self._todo(block)
             if not todo:
                 continue
-            if self._calls_after(todo) > budget.max_calls:
+            if self._is_spent(todo):
                 return "budget"
             if monotonic() > deadline:
                 return "deadline"
@@ -184,10 +185,23 @@ class _Walk:
     def _run_block(self, block: Block) -> None:
         """Run a block until each trial has a result that counts, or no try left."""
         while todo := self._todo(block):
+            self._wait_for_provider(todo)
             self._in_flight.carry_out([partial(self._attempt, key) for key in todo])
 
+    def _wait_for_provider(self, todo: list[TrialKey]) -> None:
+        """Pause before a trial that met a fault of the provider's is tried again."""
+        faults = Counter(
+            result.key
+            for result in results_of(self._journal.events)
+            if result.key in todo and met_provider_fault(result)
+        )
+        if faults:
+            n_times = max(faults.values())
+            wait_ms = self._registration.plan.limits.retry_wait_ms
+            self._in_flight.pause(wait_ms * RETRY_GROWTH ** (n_times - 1) / 1000)
+
     def _attempt(self, key: TrialKey) -> None:
-        earlier = [s.attempt for s in _attempts(self._journal.events) if s.key == key]
+        earlier = [s.attempt for s in attempts_of(self._journal.events) if s.key == key]
         attempt = max([*earlier, *attempts_kept(self._folder, key)], default=0) + 1
         self._journal.append(AttemptStarted(key, attempt))
         spec = TrialSpec(
@@ -197,13 +211,13 @@ class _Walk:
             run=str(self._folder),
             seed=self._registration.plan.seed,
         )
-        self._end(run_trial(spec, self._inputs))
+        self._end(run_trial(spec, self._inputs, self._ledger))
 
     def _end(self, result: TrialResult) -> None:
         self._journal.append(AttemptEnded(result))
         if self._progress:
             self._progress(
-                _status(self._folder, self._registration, self._journal.events)
+                standing_of(self._folder, self._registration, self._journal.events)
             )
         for step in result.steps:
             for call in step.calls:
@@ -215,8 +229,8 @@ class _Walk:
 
     def _conclude_whole(self) -> None:
         """Conclude attempts whose evidence is whole but whose line is missing."""
-        ended = {(str(r.key), r.attempt) for r in _results(self._journal.events)}
-        begun = {(str(s.key), s.attempt) for s in _attempts(self._journal.events)}
+        ended = {(str(r.key), r.attempt) for r in results_of(self._journal.events)}
+        begun = {(str(s.key), s.attempt) for s in attempts_of(self._journal.events)}
         kept = [
             Evidence(self._folder, key, attempt)
             for key in self._registration.schedule
@@ -254,14 +268,21 @@ class _Walk:
         check_drift(self._registration, fresh.describe(self._registration.created_at))
         self._inputs = fresh
 
-    def _calls_after(self, todo: list[TrialKey]) -> int:
-        planned = sum(len(self._inputs.cases[key.case].steps) for key in todo)
-        return _n_calls(self._journal.events, self._registration) + planned
+    def _is_spent(self, todo: list[TrialKey]) -> bool:
+        """True where the budget does not allow for these trials, or is used up."""
+        budget = self._registration.plan.budget
+        found = standing_of(self._folder, self._registration, self._journal.events)
+        planned = sum(self._inputs.n_calls_of(key.case, key.arm) for key in todo)
+        caps = [(found.n_tokens, budget.max_tokens), (found.usd, budget.max_usd)]
+        return found.n_calls + planned > budget.max_calls or any(
+            cap is not None and spent is not None and spent >= cap
+            for spent, cap in caps
+        )
 
     def _todo(self, block: Block) -> list[TrialKey]:
         """Trials of a block to run now; none where the block is excluded."""
-        results = _results(self._journal.events)
-        settled = {str(r.key) for r in results if _counts(r)}
+        results = results_of(self._journal.events)
+        settled = {str(r.key) for r in results if counts(r)}
         tries = Counter(str(result.key) for result in results)
         left = [key for key in block if str(key) not in settled]
         excluded = any(tries[str(key)] >= MAX_ATTEMPTS for key in left)
@@ -291,58 +312,3 @@ def open_journal(folder: Path, now: Callable[[], str]) -> Writer:
 def _reason_of(error: Exception) -> str:
     reasons = {DriftError: "drift", InfrastructureError: "infrastructure"}
     return next((r for kind, r in reasons.items() if isinstance(error, kind)), "fault")
-
-
-def _last_turn(events: Iterable[Event]) -> RunStarted | RunEnded | None:
-    """How the last process stands; what was graded again since does not change it."""
-    turns = [e.body for e in events if isinstance(e.body, RunStarted | RunEnded)]
-    return turns[-1] if turns else None
-
-
-def _results(events: Iterable[Event]) -> list[TrialResult]:
-    return [e.body.result for e in events if isinstance(e.body, AttemptEnded)]
-
-
-def _counts(result: TrialResult) -> bool:
-    return result.outcome is not Outcome.INFRASTRUCTURE
-
-
-def _attempts(events: Iterable[Event]) -> list[AttemptStarted]:
-    return [event.body for event in events if isinstance(event.body, AttemptStarted)]
-
-
-def _n_calls(events: Iterable[Event], registration: Registration) -> int:
-    """Calls made so far; an attempt that left no result counts all its steps."""
-    listed = list(events)
-    n_steps = {case.id: len(case.steps) for case in registration.cases}
-    results = {(str(r.key), r.attempt): r for r in _results(listed)}
-    lost = [s for s in _attempts(listed) if (str(s.key), s.attempt) not in results]
-    return sum(n_steps[started.key.case] for started in lost) + sum(
-        len(step.calls) for result in results.values() for step in result.steps
-    )
-
-
-def _status(
-    folder: Path, registration: Registration, events: Iterable[Event]
-) -> Status:
-    listed = list(events)
-    results = _results(listed)
-    ended = {(str(r.key), r.attempt) for r in results}
-    last = _last_turn(listed)
-    started = _attempts(listed)
-    state = last.reason if isinstance(last, RunEnded) else "running"
-    open_attempts = [
-        f"{s.key}" for s in started if (str(s.key), s.attempt) not in ended
-    ]
-    return Status(
-        run=folder.name,
-        state=state if listed else "not started",
-        n_planned=len(registration.schedule),
-        n_done=len({str(result.key) for result in results if _counts(result)}),
-        n_attempts=len(started),
-        n_calls=_n_calls(listed, registration),
-        max_calls=registration.plan.budget.max_calls,
-        outcomes=dict(Counter(result.outcome.value for result in results)),
-        current=tuple(open_attempts) if state == "running" else (),
-        simulated=registration.agent.simulated,
-    )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from evalkit import files, grading, outcomes, process, scoring
-from evalkit.agents import Reader, Task
-from evalkit.evidence import Evidence, StepEvidence
+from evalkit.agents import Reader, Reading
+from evalkit.calls import Caller
+from evalkit.evidence import CallEvidence, Evidence, StepEvidence
 from evalkit.inputs import Inputs
+from evalkit.ledger import Ledger
+from evalkit.outcomes import SELECT
 from evalkit.records import (
     Case,
     Step,
@@ -22,9 +25,6 @@ from evalkit.records import (
     TrialSpec,
 )
 from evalkit.sandbox import Place
-
-GRACE_S = 5.0
-MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
 
 class Opened(Protocol):
@@ -41,12 +41,13 @@ class Opened(Protocol):
         ...
 
 
-def run_trial(spec: TrialSpec, inputs: Inputs) -> TrialResult:
+def run_trial(spec: TrialSpec, inputs: Inputs, ledger: Ledger) -> TrialResult:
     """Carry out one attempt at a trial; all that is seen becomes evidence first.
 
     Args:
         spec: Which trial, and where its run is.
         inputs: The opened inputs of the run's registration.
+        ledger: The way of its calls to their model.
 
     Returns:
         What `conclude` makes of the evidence.
@@ -60,7 +61,9 @@ def run_trial(spec: TrialSpec, inputs: Inputs) -> TrialResult:
         )
         place = inputs.box.place(workspace, private / "home", private / "staging")
         for step in case.steps:
-            _carry_out(spec, step, inputs, evidence.start(step), place)
+            kept = evidence.start(step)
+            if Caller(spec, step, inputs, ledger, kept, place).carry_out():
+                _grade(spec, step, inputs, kept, place)
             result = conclude_step(evidence.step(step), step, inputs)
             score = scoring.grade_score(result.grade)
             if not outcomes.goes_on(result, step, score, outcomes.registered_table()):
@@ -99,22 +102,30 @@ def conclude_step(found: StepEvidence, step: Step, inputs: Opened) -> StepResult
     """The result of one step, from its evidence alone."""
     if not found.folder.is_dir():
         return StepResult(step.slug, not_reached=True)
-    delivered = found.delivery()
+    readings: list[Reading] = []
+    if found.choice.was_made:
+        chosen = _reading(found.choice, inputs, None, 0)
+        call = msgspec.structs.replace(chosen.call, purpose=SELECT)
+        readings.append(msgspec.structs.replace(chosen, call=call))
+    if not found.task.was_made:
+        return _step_result(step, readings)
     session = found.session if found.session.is_dir() else None
-    reading = inputs.agent.read(found.stdout, session, found.call(process.Finished))
+    reading = _reading(found.task, inputs, session, len(readings))
+    return msgspec.structs.replace(
+        _step_result(step, [*readings, reading]),
+        selection=found.delivery().selection,
+        treatment=_treatment(found, reading),
+        grade=grading.read_verdict(found.answers),
+    )
+
+
+def _step_result(step: Step, readings: Sequence[Reading]) -> StepResult:
+    notes = [one.disagreement for one in readings if one.disagreement]
     return StepResult(
         slug=step.slug,
-        calls=(reading.call,),
-        requests=reading.requests,
-        disagreement=reading.disagreement,
-        selection=delivered.selection,
-        treatment=Treatment(
-            offered=delivered.offered,
-            injected=delivered.injected,
-            invoked=reading.invoked,
-            read=reading.read,
-        ),
-        grade=grading.read_verdict(found.answers),
+        calls=tuple(one.call for one in readings),
+        requests=tuple(request for one in readings for request in one.requests),
+        disagreement="; ".join(notes) or None,
     )
 
 
@@ -124,17 +135,15 @@ def seed_of(seed: int, key: TrialKey, step: Step) -> int:
     return int(drawn[:12], 16)
 
 
-def _carry_out(
+def _grade(
     spec: TrialSpec, step: Step, inputs: Inputs, evidence: StepEvidence, place: Place
 ) -> None:
-    """Deliver the arm, run the agent, save the workspace, question it."""
-    case = inputs.cases[spec.key.case]
-    _run_agent(spec, step, inputs, evidence, place)
+    """Save the workspace, and question a copy of it."""
     workspace = place.workspace.host
     copy = workspace.with_name(f"graded-{step.folder}")
     evidence.add_workspace(workspace, copy)
     grading.grade(
-        case,
+        inputs.cases[spec.key.case],
         step,
         copy,
         root=inputs.root,
@@ -144,44 +153,27 @@ def _carry_out(
     )
 
 
-def _run_agent(
-    spec: TrialSpec, step: Step, inputs: Inputs, evidence: StepEvidence, place: Place
-) -> None:
-    arm, case = inputs.arms[spec.key.arm], inputs.cases[spec.key.case]
-    selection = inputs.selection(arm, case, step)
-    picked = selection.picked if selection else None
-    delivery = inputs.delivery(arm, case, step, picked)
-    evidence.add_delivery(delivery, selection)
-    home = _fresh(place.home.host)
-    _fresh(place.staging.host)
-    config = home / inputs.agent.config_home
-    config.mkdir()
-    delivered = tuple(files.Entry(*item) for item in delivery.files.items())
-    files.write_entries(delivered, config)
-    task = Task(spec.key, step, delivery.prompt, inputs.plan.model, place, spec.seed)
-    command = inputs.agent.command(task)
-    launch = inputs.box.agent_argv(
-        command.argv, command.env, place, command.binds, command.network
-    )
-    finished = process.run(
-        launch.argv,
-        env=launch.env,
-        cwd=launch.cwd,
-        stdout=evidence.stdout,
-        stderr=evidence.stderr,
-        timeout_s=inputs.plan.limits.call_timeout_ms / 1000,
-        grace_s=GRACE_S,
-        max_output_bytes=MAX_OUTPUT_BYTES,
-        given=launch.given,
-        caps=launch.caps,
-    )
-    if launch.contained:  # the sandbox gives no account of what ran in it
-        finished = msgspec.structs.replace(finished, cpu_s=None)
-    evidence.add_call(finished)
-    evidence.add_session(home, f"{inputs.agent.config_home}/projects")
+def _reading(
+    call: CallEvidence, inputs: Opened, session: Path | None, n: int
+) -> Reading:
+    """What a call's evidence says; `n` is its number in its step, from 0."""
+    finished = call.ended(process.Finished)
+    found = inputs.agent.read(call.stdout, session, finished, call.exchanges())
+    requests = tuple(msgspec.structs.replace(one, call=n) for one in found.requests)
+    return msgspec.structs.replace(found, requests=requests)
 
 
-def _fresh(folder: Path) -> Path:
-    files.remove_tree(folder)
-    folder.mkdir()
-    return folder
+def _treatment(found: StepEvidence, reading: Reading) -> Treatment:
+    delivered, exchanges = found.delivery(), found.task.exchanges()
+    return Treatment(
+        offered=delivered.offered,
+        injected=delivered.injected,
+        invoked=reading.invoked,
+        read=reading.read,
+        listed=_names(one.listed for one in exchanges) if exchanges else None,
+        carried=_names(one.carried for one in exchanges) if exchanges else None,
+    )
+
+
+def _names(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(sorted({name for group in groups for name in group}))

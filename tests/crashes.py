@@ -32,6 +32,7 @@ import tinyroot
 
 from evalkit import plan as planning
 from evalkit import run as running
+from evalkit import standing
 from evalkit.journal import read_journal
 from evalkit.records import AttemptEnded, AttemptStarted, Outcome
 from evalkit.registration import load_registration
@@ -84,7 +85,7 @@ def assert_exactly_the_plan(run: Path, *, n_lost: int, kept: set[str]) -> None:
     assert Counter(str(result.key) for result in results(run)) == planned
     assert all(result.outcome is Outcome.SCORED for result in results(run))
     assert kept <= {f"{result.key}/{result.attempt}" for result in results(run)}
-    found = running.status(run)
+    found = standing.status(run)
     assert (found.state, found.n_done) == ("complete", N_PLANNED)
     assert found.n_calls == N_PLANNED + n_lost
     assert not read_journal(run / "journal.jsonl").torn

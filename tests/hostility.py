@@ -20,7 +20,7 @@ import outerbox
 import referee
 import tinyroot
 
-from evalkit import agents, files, run
+from evalkit import agents, files, run, standing
 from evalkit import plan as planning
 from evalkit.agents import claude
 from evalkit.agents.protocol import Command, Reading, Task
@@ -119,7 +119,7 @@ def main() -> dict[str, Any]:
 
 
 def results(folder: Path) -> list[Any]:
-    events = read_journal(folder / run.JOURNAL).events
+    events = read_journal(folder / standing.JOURNAL).events
     return [e.body.result for e in events if isinstance(e.body, AttemptEnded)]
 
 

@@ -13,7 +13,7 @@ import pytest
 import tinyroot
 from conftest import REPOSITORY
 
-from evalkit import publish, registration
+from evalkit import publish, registration, standing
 from evalkit import run as running
 from evalkit.errors import InputError, NotebookError
 from evalkit.parameters import (
@@ -188,7 +188,7 @@ def test_a_draft_is_shown_and_nothing_is_written(own_root, tmp_path):
 
 def test_the_notebooks_seal_and_carry_out_a_plan(carried_out):
     _, run, sealed = carried_out
-    status = running.status(run)
+    status = standing.status(run)
     assert (status.state, status.n_done) == ("complete", status.n_planned)
     assert run.name in sealed.read_text()
 

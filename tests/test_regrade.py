@@ -11,7 +11,7 @@ import tinyroot
 from forging import Forger
 from typer.testing import CliRunner
 
-from evalkit import files, gates, sandbox, tables, usage
+from evalkit import files, gates, sandbox, standing, tables, usage
 from evalkit import plan as planning
 from evalkit import run as running
 from evalkit.analysis import analyse
@@ -111,9 +111,9 @@ def test_a_regrade_that_would_only_repeat_the_last_adds_no_line(own):
 
 def test_a_regrade_changes_neither_the_state_of_a_run_nor_what_is_left_to_do(own):
     root, run = own
-    before = running.status(run)
+    before = standing.status(run)
     given_again(own)
-    assert running.status(run) == before
+    assert standing.status(run) == before
     written = (run / "journal.jsonl").read_bytes()
     assert running.run_plan(run, root).state == "complete"
     assert (run / "journal.jsonl").read_bytes() == written

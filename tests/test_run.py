@@ -15,6 +15,7 @@ import tinyroot
 
 from evalkit import plan as planning
 from evalkit import run as running
+from evalkit import standing
 from evalkit.errors import (
     DriftError,
     InputError,
@@ -63,7 +64,7 @@ def finished(proven_root, tmp_path_factory):
 
 def test_a_run_carries_out_every_planned_trial_once(finished):
     _, run = finished
-    found = running.status(run)
+    found = standing.status(run)
     assert (found.state, found.n_done, found.n_attempts) == ("complete", 6, 6)
     assert found.outcomes == {"scored": N_PLANNED}
     _assert_each_trial_once(run)

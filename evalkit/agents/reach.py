@@ -1,26 +1,15 @@
-"""How a call reaches its model: whose protocol, which credential, by which way."""
+"""Whose models an agent may call, with which credential, and by whose consent."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgspec
-
-from evalkit import sandbox
-from evalkit.agents.protocol import Command, Credential, Vendor
+from evalkit.agents.protocol import Credential, Vendor
 from evalkit.errors import InfrastructureError, InputError
-from evalkit.records import Access, Dialect, Network, Plan
-from evalkit.sandbox import Mount
+from evalkit.records import Access, Dialect, Plan
 
-FORWARD = Path(__file__).parent.parent / "inside" / "forward.py"
-FORWARD_SEEN = "/opt/way/forward.py"
-SOCKET_SEEN = "/run/gateway.sock"
-PORT = 8199
-INSIDE_URL = f"http://127.0.0.1:{PORT}"
-"""Where an agent in the sandbox finds the gateway."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 UNUSED_CREDENTIAL = "unused"
 """For a program on this machine, which asks for none."""
@@ -87,19 +76,4 @@ def find_credential(
     raise InfrastructureError(
         f"credential: expected one of {', '.join(vendor.credentials)} in the "
         f"environment, found none; export one, then run again: nothing was called"
-    )
-
-
-def through_gateway(command: Command, socket: Path) -> Command:
-    """A command that finds the gateway, and no other network, in the sandbox."""
-    way = (sandbox.python(), "-I", "-S", "-B", FORWARD_SEEN, SOCKET_SEEN, str(PORT))
-    return msgspec.structs.replace(
-        command,
-        argv=(*way, *command.argv),
-        binds=(
-            *command.binds,
-            Mount(FORWARD, FORWARD_SEEN),
-            Mount(socket, SOCKET_SEEN),
-        ),
-        network=Network.MODEL_ONLY,
     )

@@ -35,9 +35,9 @@ from evalkit.records import (
     TrialResult,
 )
 from evalkit.registration import own_digest
-from evalkit.regrade import results_of
 from evalkit.regrade.again import Reopened
 from evalkit.sandbox import Box
+from evalkit.standing import results_of
 
 __all__ = ["Audit", "Finding", "audit"]
 

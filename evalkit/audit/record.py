@@ -21,7 +21,7 @@ from evalkit.records import (
     RunStarted,
 )
 from evalkit.registration import FILE, own_digest
-from evalkit.run import JOURNAL
+from evalkit.standing import JOURNAL
 
 MAX_REPORT_BYTES = 2**28
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")

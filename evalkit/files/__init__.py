@@ -15,7 +15,7 @@ import stat
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
@@ -126,14 +126,16 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def watch(folders: list[Path]) -> tuple[tuple[str, int, int, int], ...]:
-    """Path, size, and times (ns) of change of every file below some folders."""
+def watch(paths: Iterable[Path]) -> tuple[tuple[str, int, int, int], ...]:
+    """Path, size, and times (ns) of change of files, and of all below folders."""
     return tuple(
         sorted(
             (str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-            for folder in folders
-            if folder.is_dir()
-            for path, _ in _walk(folder)
+            for given in paths
+            if given.exists()
+            for path in (
+                [one for one, _ in _walk(given)] if given.is_dir() else [given]
+            )
             for found in (path.lstat(),)
         )
     )

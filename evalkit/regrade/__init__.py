@@ -26,10 +26,8 @@ from evalkit.files import disk
 from evalkit.inflight import InFlight
 from evalkit.journal import Writer
 from evalkit.records import (
-    AttemptEnded,
     Bodies,
     Deviation,
-    Event,
     Grade,
     Record,
     Regraded,
@@ -47,9 +45,10 @@ from evalkit.regrade.again import (
 )
 from evalkit.run import open_journal
 from evalkit.sandbox import Box
+from evalkit.standing import results_of
 from evalkit.trial import conclude
 
-__all__ = ["ANSWERS", "WORKSPACE", "Regrade", "regrade", "results_of"]
+__all__ = ["ANSWERS", "WORKSPACE", "Regrade", "regrade"]
 
 FOLDER = "regrades"
 UNGRADED = "nothing to grade"
@@ -133,11 +132,6 @@ def regrade(
                 ) from error
     in_order = tuple(attempts[n] for n in range(len(firsts)))
     return Regrade(run.name, box.isolation.level, deviations, in_order)
-
-
-def results_of(events: Iterable[Event]) -> list[TrialResult]:
-    """The first result of every attempt that ended, in order."""
-    return [e.body.result for e in events if isinstance(e.body, AttemptEnded)]
 
 
 class _Given(Record, frozen=True):

@@ -11,13 +11,14 @@ Level `bwrap` starts from an empty root and binds what is listed here; level
     probe      whether it works here, found by running it
 """
 
-from evalkit.sandbox.box import PYTHON_OPTIONS, Box, Launch, Place
+from evalkit.sandbox.box import NONE, PYTHON_OPTIONS, Box, Launch, Place
 from evalkit.sandbox.probe import LEVELS, open_box
 from evalkit.sandbox.view import DRIVER, Mount, python
 
 __all__ = [
     "DRIVER",
     "LEVELS",
+    "NONE",
     "PYTHON_OPTIONS",
     "Box",
     "Launch",

@@ -1,0 +1,157 @@
+"""Where a run stands, from its journal alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from evalkit import files, usage
+from evalkit.journal import read_journal
+from evalkit.records import (
+    AttemptEnded,
+    AttemptStarted,
+    Ended,
+    Event,
+    Outcome,
+    Record,
+    Registration,
+    RunEnded,
+    RunStarted,
+    TrialResult,
+)
+from evalkit.registration import load_registration
+
+JOURNAL = "journal.jsonl"
+
+
+class Status(Record, frozen=True):
+    """Where a run stands, and what it spent of its budget.
+
+    `usd` is by the registered accounting, None where a request has no known price;
+    a cap is None where there is none. `deadline_at` is None while nothing runs.
+    """
+
+    run: str
+    state: str
+    n_planned: int
+    n_done: int
+    n_attempts: int
+    n_calls: int
+    max_calls: int
+    n_tokens: int
+    max_tokens: int | None
+    usd: float | None
+    max_usd: float | None
+    deadline_at: str | None
+    outcomes: dict[str, int]
+    current: tuple[str, ...]
+    simulated: bool
+
+
+def status(run: Path) -> Status:
+    """Where a run stands; reads only."""
+    registration = load_registration(run)
+    return standing_of(run, registration, read_journal(run / JOURNAL).events)
+
+
+def standing_of(
+    folder: Path, registration: Registration, events: Iterable[Event]
+) -> Status:
+    """Where a run stands after these events."""
+    listed = list(events)
+    results = results_of(listed)
+    ended = {(str(r.key), r.attempt) for r in results}
+    last = last_turn(listed)
+    started = attempts_of(listed)
+    state = last.reason if isinstance(last, RunEnded) else "running"
+    open_attempts = [
+        f"{s.key}" for s in started if (str(s.key), s.attempt) not in ended
+    ]
+    budget = registration.plan.budget
+    n_tokens, usd = _spent(registration, results)
+    return Status(
+        run=folder.name,
+        state=state if listed else "not started",
+        n_planned=len(registration.schedule),
+        n_done=len({str(result.key) for result in results if counts(result)}),
+        n_attempts=len(started),
+        n_calls=_n_calls(listed, registration),
+        max_calls=budget.max_calls,
+        n_tokens=n_tokens,
+        max_tokens=budget.max_tokens,
+        usd=usd,
+        max_usd=budget.max_usd,
+        deadline_at=_deadline(listed, budget.deadline_ms)
+        if state == "running"
+        else None,
+        outcomes=dict(Counter(result.outcome.value for result in results)),
+        current=tuple(open_attempts) if state == "running" else (),
+        simulated=registration.agent.simulated,
+    )
+
+
+def last_turn(events: Iterable[Event]) -> RunStarted | RunEnded | None:
+    """How the last process stands; what was graded again since does not change it."""
+    turns = [e.body for e in events if isinstance(e.body, RunStarted | RunEnded)]
+    return turns[-1] if turns else None
+
+
+def results_of(events: Iterable[Event]) -> list[TrialResult]:
+    """The first result of every attempt that ended, in order."""
+    return [e.body.result for e in events if isinstance(e.body, AttemptEnded)]
+
+
+def attempts_of(events: Iterable[Event]) -> list[AttemptStarted]:
+    """Every attempt that was begun, in order."""
+    return [event.body for event in events if isinstance(event.body, AttemptStarted)]
+
+
+def counts(result: TrialResult) -> bool:
+    """False where an attempt has to be made again."""
+    return result.outcome is not Outcome.INFRASTRUCTURE
+
+
+def met_provider_fault(result: TrialResult) -> bool:
+    """True where a call of an attempt ended by a fault of the provider's."""
+    return any(
+        call.ended is Ended.PROVIDER_FAULT
+        for step in result.steps
+        for call in step.calls
+    )
+
+
+def _n_calls(events: list[Event], registration: Registration) -> int:
+    """Calls made so far; an attempt that left no result counts all its steps."""
+    n_steps = {case.id: len(case.steps) for case in registration.cases}
+    results = {(str(r.key), r.attempt): r for r in results_of(events)}
+    lost = [s for s in attempts_of(events) if (str(s.key), s.attempt) not in results]
+    return sum(n_steps[started.key.case] for started in lost) + sum(
+        len(step.calls) for result in results.values() for step in result.steps
+    )
+
+
+def _spent(
+    registration: Registration, results: list[TrialResult]
+) -> tuple[int, float | None]:
+    """Tokens and dollars of all attempts; dollars are None where any is unknown."""
+    rates = usage.parse_rates(files.package_data("prices.toml"))
+    requests = [
+        request for r in results for step in r.steps for request in step.requests
+    ]
+    accounting = registration.plan.accounting
+    prices = [usage.price(one, rates, accounting=accounting) for one in requests]
+    known = [price for price in prices if price is not None]
+    n_tokens = sum(
+        getattr(request, name) for request in requests for name in usage.CLASSES
+    )
+    return n_tokens, sum(known) if len(known) == len(prices) else None
+
+
+def _deadline(events: list[Event], deadline_ms: int) -> str | None:
+    starts = [event.at for event in events if isinstance(event.body, RunStarted)]
+    if not starts:
+        return None
+    ends = datetime.fromisoformat(starts[-1]) + timedelta(milliseconds=deadline_ms)
+    return ends.isoformat(timespec="seconds")
