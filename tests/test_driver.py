@@ -368,7 +368,9 @@ def test_the_signal_between_halves_waits_until_the_service_reads(subject):
 
 def test_many_requests_connect_before_any_is_sent(subject):
     replies = subject.http_many([Get("/peers")] * 20)
-    assert max(reply.json for reply in replies) >= 20  # and whoever asked whether it listens
+    assert (
+        max(reply.json for reply in replies) >= 20
+    )  # and whoever asked whether it listens
 
 
 def test_a_refused_connection_of_many_is_tried_again(subject):
