@@ -597,7 +597,11 @@ class Grade(Record, frozen=True):
 
 
 class StepResult(Record, frozen=True):
-    """Everything concluded about one step of a trial."""
+    """Everything concluded about one step of a trial.
+
+    `requests` leaves out `n_unknown_requests`, of which nobody told what they used;
+    None where no gateway looked.
+    """
 
     slug: str
     not_reached: bool = False
@@ -607,6 +611,7 @@ class StepResult(Record, frozen=True):
     selection: Selection | None = None
     treatment: Treatment | None = None
     grade: Grade | None = None
+    n_unknown_requests: int | None = None
 
 
 class TrialResult(Record, frozen=True):

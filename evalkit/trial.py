@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from evalkit import files, grading, outcomes, process, scoring
-from evalkit.agents import Reader, Reading
+from evalkit.agents import Reader, Reading, faults
 from evalkit.calls import Caller
 from evalkit.evidence import CallEvidence, Evidence, StepEvidence
 from evalkit.inputs import Inputs
@@ -121,11 +121,14 @@ def conclude_step(found: StepEvidence, step: Step, inputs: Opened) -> StepResult
 
 def _step_result(step: Step, readings: Sequence[Reading]) -> StepResult:
     notes = [one.disagreement for one in readings if one.disagreement]
+    counted = [one.n_unknown_requests for one in readings]
+    unknown = [n for n in counted if n is not None]
     return StepResult(
         slug=step.slug,
         calls=tuple(one.call for one in readings),
         requests=tuple(request for one in readings for request in one.requests),
         disagreement="; ".join(notes) or None,
+        n_unknown_requests=sum(unknown) if unknown else None,
     )
 
 
@@ -158,9 +161,13 @@ def _reading(
 ) -> Reading:
     """What a call's evidence says; `n` is its number in its step, from 0."""
     finished = call.ended(process.Finished)
-    found = inputs.agent.read(call.stdout, session, finished, call.exchanges())
-    requests = tuple(msgspec.structs.replace(one, call=n) for one in found.requests)
-    return msgspec.structs.replace(found, requests=requests)
+    exchanges = call.exchanges()
+    found = inputs.agent.read(call.stdout, session, finished, exchanges)
+    return msgspec.structs.replace(
+        found,
+        requests=tuple(msgspec.structs.replace(r, call=n) for r in found.requests),
+        n_unknown_requests=faults.count_unknown(exchanges) if exchanges else None,
+    )
 
 
 def _treatment(found: StepEvidence, reading: Reading) -> Treatment:

@@ -76,10 +76,15 @@ def requests_of(exchanges: Sequence[Exchange]) -> tuple[Request, ...]:
     return tuple(request for request in found if request is not None)
 
 
-def unknown_usage(exchanges: Sequence[Exchange]) -> str | None:
-    """How many requests may have used tokens that nobody told us of."""
-    n_unknown = sum(
+def count_unknown(exchanges: Sequence[Exchange]) -> int:
+    """Requests that may have used tokens that nobody told us of."""
+    return sum(
         one.request(0) is None and one.passage not in UNBILLED and one.is_priced
         for one in exchanges
     )
+
+
+def unknown_usage(exchanges: Sequence[Exchange]) -> str | None:
+    """The same in words; None where there is none."""
+    n_unknown = count_unknown(exchanges)
     return f"usage of {n_unknown} requests is not known" if n_unknown else None

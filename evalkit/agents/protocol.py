@@ -76,13 +76,17 @@ class Command(Record, frozen=True):
 
 
 class Reading(Record, frozen=True):
-    """What a call's evidence says: how it ended, usage, and skills put to use."""
+    """What a call's evidence says: how it ended, usage, and skills put to use.
+
+    `n_unknown_requests` used tokens that nobody told of; None where no gateway looked.
+    """
 
     call: Call
     requests: tuple[Request, ...]
     disagreement: str | None
     invoked: tuple[str, ...]
     read: tuple[str, ...]
+    n_unknown_requests: int | None = None
 
 
 class Reader(Protocol):
