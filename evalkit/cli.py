@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from evalkit.errors import EvalkitError
-from evalkit.records import Budget, Limits, Plan
+from evalkit.parameters import PlanParameters
 
 app = typer.Typer(
     help="Does the context you give a coding agent change what it delivers, "
@@ -48,7 +48,8 @@ AgainOption = Annotated[
 ]
 RunArgument = Annotated[str, typer.Argument(help="Id or folder of a sealed run.")]
 HERE = Path()
-DEFAULTS = Plan("")
+DEFAULTS = PlanParameters()
+NAMES = frozenset(PlanParameters.__struct_fields__)
 
 
 def main() -> None:
@@ -118,28 +119,71 @@ def plan(
     file: Annotated[
         Path | None, typer.Argument(help="Plan as TOML, instead of flags.")
     ] = None,
-    corpus: Annotated[str, typer.Option(help="Corpus to run.")] = "complex-tasks@1",
+    corpus: Annotated[str, typer.Option(help="Corpus to run.")] = DEFAULTS.corpus,
+    arms: Annotated[
+        str, typer.Option(help="Comma-separated; default: preset.")
+    ] = DEFAULTS.arms,
+    repeats: Annotated[
+        int, typer.Option(min=0, help="0: the corpus' preset.")
+    ] = DEFAULTS.repeats,
     agent: Annotated[str, typer.Option(help="Agent under test.")] = DEFAULTS.agent,
     model: Annotated[str, typer.Option(help="Model the agent uses.")] = DEFAULTS.model,
-    executable: Annotated[str | None, typer.Option(help="The agent's program.")] = None,
+    effort: Annotated[
+        str, typer.Option(help="How hard it thinks, where it takes that.")
+    ] = DEFAULTS.effort,
+    executable: Annotated[
+        str, typer.Option(help="The agent's program; default: the one found.")
+    ] = DEFAULTS.executable,
+    access: Annotated[
+        str, typer.Option(help="gateway, or direct (needs consent).")
+    ] = DEFAULTS.access,
+    provider_url: Annotated[
+        str, typer.Option(help="Where its model answers; default: the vendor.")
+    ] = DEFAULTS.provider_url,
+    allow_real_provider: Annotated[
+        bool, typer.Option("--allow-real-provider", help="Consent to what costs money.")
+    ] = False,
+    allow_credentialed_tools: Annotated[
+        bool,
+        typer.Option(
+            "--allow-credentialed-tools", help="Consent to tools that see the key."
+        ),
+    ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep requests and answers.")
+    ] = False,
     library: Annotated[
-        str | None, typer.Option(help="Skills: folder or folder@ref.")
-    ] = None,
-    repeats: Annotated[
-        int | None, typer.Option(min=1, help="Default: the corpus' preset.")
-    ] = None,
-    arms: Annotated[
-        str | None, typer.Option(help="Comma-separated; default: preset.")
-    ] = None,
-    max_calls: Annotated[
-        int, typer.Option(min=1, help="Budget of agent calls.")
-    ] = DEFAULTS.budget.max_calls,
-    deadline_ms: Annotated[
-        int, typer.Option(min=1, help="Wall clock of a run.")
-    ] = DEFAULTS.budget.deadline_ms,
+        str, typer.Option(help="Skills: folder or folder@ref.")
+    ] = DEFAULTS.library,
+    isolation: IsolationOption = DEFAULTS.isolation,
+    allow_unsandboxed: UnsandboxedOption = False,
     call_timeout_ms: Annotated[
         int, typer.Option(min=1, help="Wall clock of a call.")
-    ] = DEFAULTS.limits.call_timeout_ms,
+    ] = DEFAULTS.call_timeout_ms,
+    trial_max_requests: Annotated[
+        int, typer.Option(min=0, help="Cap of a trial by the gateway; 0: none.")
+    ] = DEFAULTS.trial_max_requests,
+    trial_max_tokens: Annotated[
+        int, typer.Option(min=0, help="Of all kinds; 0: none.")
+    ] = DEFAULTS.trial_max_tokens,
+    trial_max_usd: Annotated[
+        float, typer.Option(min=0, help="By the plan's accounting; 0: none.")
+    ] = DEFAULTS.trial_max_usd,
+    retry_wait_ms: Annotated[
+        int, typer.Option(min=1, help="Pause after a provider's fault.")
+    ] = DEFAULTS.retry_wait_ms,
+    max_calls: Annotated[
+        int, typer.Option(min=1, help="Budget of agent calls.")
+    ] = DEFAULTS.max_calls,
+    max_tokens: Annotated[
+        int, typer.Option(min=0, help="Budget of tokens; 0: none.")
+    ] = DEFAULTS.max_tokens,
+    max_usd: Annotated[
+        float, typer.Option(min=0, help="Budget of dollars; 0: none.")
+    ] = DEFAULTS.max_usd,
+    deadline_ms: Annotated[
+        int, typer.Option(min=1, help="Wall clock of a run.")
+    ] = DEFAULTS.deadline_ms,
     seed: Annotated[
         int, typer.Option(help="Of order, inputs and policy.")
     ] = DEFAULTS.seed,
@@ -152,8 +196,6 @@ def plan(
     min_rank_score: Annotated[
         float, typer.Option(min=0, help="Below it no model is asked to choose.")
     ] = DEFAULTS.min_rank_score,
-    isolation: IsolationOption = DEFAULTS.isolation,
-    allow_unsandboxed: UnsandboxedOption = False,
     seal: Annotated[
         bool, typer.Option("--seal", help="Write the registration.")
     ] = False,
@@ -161,32 +203,13 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Say what would run; with --seal, register it."""
+    given = {name: value for name, value in locals().items() if name in NAMES}
     from evalkit import console
     from evalkit.plan import draft, load_plan
     from evalkit.registration import write_registration
     from evalkit.run import utc_now
 
-    wanted = (
-        load_plan(file)
-        if file
-        else Plan(
-            corpus=corpus,
-            arms=tuple(arms.split(",")) if arms else (),
-            repeats=repeats,
-            agent=agent,
-            model=model,
-            executable=executable,
-            library=library,
-            isolation=isolation,
-            allow_unsandboxed=allow_unsandboxed,
-            limits=Limits(call_timeout_ms),
-            budget=Budget(max_calls, deadline_ms),
-            seed=seed,
-            n_candidates=n_candidates,
-            workspace_words=workspace_words,
-            min_rank_score=min_rank_score,
-        )
-    )
+    wanted = load_plan(file) if file else PlanParameters(**given).plan
     drafted = draft(wanted, root, now=utc_now)
     sealed = write_registration(root, drafted.registration) if seal else None
     document = {"outline": drafted.outline, "sealed": sealed.name if sealed else None}

@@ -16,7 +16,7 @@ import msgspec
 
 from evalkit import registration
 from evalkit.errors import InputError
-from evalkit.records import Budget, Limits, Plan, Record
+from evalkit.records import Access, Budget, Limits, Plan, Record
 
 _PLAN = Plan("")
 _INJECTED = "# Parameters"
@@ -31,12 +31,24 @@ class PlanParameters(Record, frozen=True):
     repeats: int = 0
     agent: str = _PLAN.agent
     model: str = _PLAN.model
+    effort: str = ""
     executable: str = ""
+    access: str = _PLAN.access.value
+    provider_url: str = ""
+    allow_real_provider: bool = _PLAN.allow_real_provider
+    allow_credentialed_tools: bool = _PLAN.allow_credentialed_tools
+    record: bool = _PLAN.record
     library: str = ""
     isolation: str = _PLAN.isolation
     allow_unsandboxed: bool = _PLAN.allow_unsandboxed
     call_timeout_ms: int = _PLAN.limits.call_timeout_ms
+    trial_max_requests: int = 0
+    trial_max_tokens: int = 0
+    trial_max_usd: float = 0.0
+    retry_wait_ms: int = _PLAN.limits.retry_wait_ms
     max_calls: int = _PLAN.budget.max_calls
+    max_tokens: int = 0
+    max_usd: float = 0.0
     deadline_ms: int = _PLAN.budget.deadline_ms
     seed: int = _PLAN.seed
     n_candidates: int = _PLAN.n_candidates
@@ -54,12 +66,29 @@ class PlanParameters(Record, frozen=True):
             repeats=self.repeats or None,
             agent=self.agent,
             model=self.model,
+            effort=self.effort or None,
             executable=self.executable or None,
+            access=_chosen(self.access),
+            provider_url=self.provider_url or None,
+            allow_real_provider=self.allow_real_provider,
+            allow_credentialed_tools=self.allow_credentialed_tools,
+            record=self.record,
             library=self.library or None,
             isolation=self.isolation,
             allow_unsandboxed=self.allow_unsandboxed,
-            limits=Limits(self.call_timeout_ms),
-            budget=Budget(self.max_calls, self.deadline_ms),
+            limits=Limits(
+                call_timeout_ms=self.call_timeout_ms,
+                max_requests=self.trial_max_requests or None,
+                max_tokens=self.trial_max_tokens or None,
+                max_usd=self.trial_max_usd or None,
+                retry_wait_ms=self.retry_wait_ms,
+            ),
+            budget=Budget(
+                max_calls=self.max_calls,
+                deadline_ms=self.deadline_ms,
+                max_tokens=self.max_tokens or None,
+                max_usd=self.max_usd or None,
+            ),
             seed=self.seed,
             n_candidates=self.n_candidates,
             workspace_words=self.workspace_words,
@@ -173,6 +202,18 @@ def find_run(run: str, start: Path) -> Path:
         found=f"none; sealed are: {', '.join(known) or 'no runs'}",
         cure="name one of these, or seal a plan first",
     )
+
+
+def _chosen(access: str) -> Access:
+    try:
+        return Access(access)
+    except ValueError as error:
+        raise InputError(
+            "access",
+            expected=" or ".join(Access),
+            found=repr(access),
+            cure="name one of these",
+        ) from error
 
 
 def _passed(history: Any) -> set[str]:

@@ -190,7 +190,7 @@ def _routes(inputs: Inputs) -> tuple[RouteOutline, ...]:
             chosen.candidates,
             chosen.picked,
             chosen.how,
-            asks=bool(routing.to_ask(chosen, inputs.plan.min_rank_score)),
+            asks=inputs.asks(chosen),
         )
         for case, step, chosen in _chosen(inputs)
     )

@@ -8,7 +8,8 @@ import pytest
 import tinyroot
 
 from evalkit.cli import app
-from evalkit.records import Budget, Limits, Plan
+from evalkit.parameters import PlanParameters
+from evalkit.records import Plan
 
 COMMANDS = [
     "verify",
@@ -112,22 +113,20 @@ def test_drift_ends_with_3(own_root):
     assert "skill_digests.guide" in done.stderr
 
 
-def test_the_flags_of_plan_have_the_defaults_of_the_record():
+def test_the_flags_of_plan_are_those_of_its_notebook_and_have_the_same_defaults():
     command = next(c for c in app.registered_commands if c.callback.__name__ == "plan")
-    given = dict(
-        zip(
-            command.callback.__code__.co_varnames,
-            command.callback.__defaults__,
-            strict=False,
-        )
-    )
-    plan = Plan("")
-    for name in ("agent", "model", "executable", "library", "repeats", "seed"):
-        assert given[name] == getattr(plan, name), name
-    assert given["isolation"] == plan.isolation
-    assert given["max_calls"] == Budget().max_calls == 400
-    assert given["deadline_ms"] == Budget().deadline_ms == 25_200_000
-    assert given["call_timeout_ms"] == Limits().call_timeout_ms == 600_000
+    code, defaults = command.callback.__code__, command.callback.__defaults__
+    flags = dict(zip(code.co_varnames, defaults, strict=False))
+    parameters = PlanParameters()
+    names = PlanParameters.__struct_fields__
+    assert {name: flags[name] for name in names} == {
+        name: getattr(parameters, name) for name in names
+    }
+    assert flags.keys() - set(names) == {"file", "root", "as_json"}
+
+
+def test_parameters_left_alone_are_the_plan_left_alone():
+    assert PlanParameters().plan == Plan("complex-tasks@1")
 
 
 def test_route_ranks_without_a_model(root):

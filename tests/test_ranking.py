@@ -166,7 +166,9 @@ def test_a_run_takes_the_sealed_candidates_and_ranks_nothing(own_root):
 
 def test_a_skill_that_a_model_might_choose_must_be_one_to_inject(own_root):
     (own_root / "cases/_skills/triggers.toml").unlink()
-    opened = planning.open_plan(tinyroot.plan(), own_root)
+    asked = {"agent": "claude", "executable": "/usr/bin/true"}
+    plan = tinyroot.plan(provider_url="http://127.0.0.1:9", **asked)
+    opened = planning.open_plan(plan, own_root)
     case, arm = opened.cases["greet"], opened.arms["routed"]
     assert opened.possible_picks(arm, case, case.steps[0]) == (None, "greeting")
     full = opened.arms["full"]
@@ -174,7 +176,7 @@ def test_a_skill_that_a_model_might_choose_must_be_one_to_inject(own_root):
     greeting = own_root / "cases/_skills/greeting/SKILL.md"
     greeting.write_text(greeting.read_text() + "Run !`date` first.\n")
     with pytest.raises(InputError, match="arm routed: skill 'greeting'"):
-        planning.open_plan(tinyroot.plan(), own_root)
+        planning.open_plan(plan, own_root)
 
 
 def test_phrases_that_moved_are_drift(own_root):
