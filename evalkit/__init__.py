@@ -23,6 +23,7 @@ Modules, from what people use to what everything rests on:
     frames         facts -> tidy frames
     calls          calls of the agent in a step
     ledger         the way from a call to its model
+    estimate       what a plan may cost before it starts
     standing       where a run stands
     inputs         everything a plan names, opened
     ranking        skills by the words of a text, when a plan is made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -236,7 +237,7 @@ def run(
             n_workers=workers,
             progress=lambda status: told(status.n_done, status.n_planned),
         )
-    _show(found, as_json, console.status_lines(found))
+    _show(found, as_json, console.status_lines(found, datetime.now(UTC)))
 
 
 @app.command()
@@ -249,7 +250,7 @@ def status(
     from evalkit.standing import status as status_of
 
     found = status_of(find_run(run, root))
-    _show(found, as_json, console.status_lines(found))
+    _show(found, as_json, console.status_lines(found, datetime.now(UTC)))
 
 
 @app.command()

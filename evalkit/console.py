@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
 from tqdm import tqdm
 
@@ -91,6 +92,7 @@ def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
         f"{len(outline.arms)} arms x {outline.repeats} repeats",
         f"{outline.n_planned_calls} planned calls of at most {outline.max_calls}, "
         f"within {outline.deadline_ms / 60_000:.0f} minutes",
+        *_cost_lines(outline),
         f"order: random blocks ({', '.join(outline.first_blocks)}, ...), arms by a "
         f"Williams square, imbalance {outline.imbalance}",
         "arms:",
@@ -103,15 +105,24 @@ def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
     ]
 
 
-def status_lines(status: Status) -> list[str]:
-    """Where a run stands."""
+def status_lines(status: Status, now: datetime) -> list[str]:
+    """Where a run stands, and what it spent of its budget."""
     counts = ", ".join(f"{n} {name}" for name, n in sorted(status.outcomes.items()))
+    usd = None if status.usd is None else f"${status.usd:,.2f}"
+    max_usd = None if status.max_usd is None else f"${status.max_usd:,.2f}"
+    max_tokens = None if status.max_tokens is None else f"{status.max_tokens:,}"
     lines = [
         f"{status.run}: {status.state}{' (SIMULATED)' if status.simulated else ''}",
         f"{status.n_done} of {status.n_planned} trials done, {status.n_attempts} "
         f"attempts, {status.n_calls} of {status.max_calls} calls",
+        f"spent: {status.n_tokens:,}{_of(max_tokens)} tokens, "
+        f"{usd or 'dollars not reported'}{_of(max_usd)}",
         f"outcomes: {counts or 'none yet'}",
     ]
+    if status.deadline_at:
+        left = datetime.fromisoformat(status.deadline_at) - now
+        minutes = max(0, int(left.total_seconds() // 60))
+        lines.append(f"time left: {minutes} minutes, until {status.deadline_at}")
     return [*lines, f"now: {', '.join(status.current)}"] if status.current else lines
 
 
@@ -292,6 +303,25 @@ def _bytes_put(least: int, most: int) -> str:
     if most == 0:
         return "nothing put into prompts"
     return f"{least:,} to {most:,} bytes put into prompts"
+
+
+def _cost_lines(outline: Outline) -> list[str]:
+    """Who is paid, and how much that may be, before anything is."""
+    found = outline.estimate
+    if found is None:
+        return ["it calls no model: nothing is paid"]
+    tokens = f"{found.n_tokens_least:,} to {found.n_tokens_most:,} tokens"
+    dollars = "dollars not known: the model has no price here"
+    if found.usd_least is not None and found.usd_most is not None:
+        dollars = f"${found.usd_least:,.2f} to ${found.usd_most:,.2f}"
+    return [
+        f"provider {outline.provider}, access {outline.access}",
+        f"may cost {dollars}, {tokens} ({found.basis}); cap it with --max-usd",
+    ]
+
+
+def _of(cap: str | None) -> str:
+    return f" of {cap}" if cap else ""
 
 
 def _align(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evalkit import files, ranking, reference, routing
 from evalkit.errors import InputError
+from evalkit.estimate import Estimate, estimate
 from evalkit.inputs import Inputs
 from evalkit.recall import Recall, label, recall
 from evalkit.records import (
@@ -72,6 +73,9 @@ class Outline(Record, frozen=True):
     isolation: str
     imbalance: int
     first_blocks: tuple[str, ...]
+    provider: str | None
+    access: str | None
+    estimate: Estimate | None
 
 
 class Draft(Record, frozen=True):
@@ -157,6 +161,9 @@ def _outline(inputs: Inputs, registration: Registration) -> Outline:
         isolation=registration.isolation.level,
         imbalance=registration.imbalance,
         first_blocks=tuple(blocks)[:3],
+        provider=registration.agent.provider,
+        access=registration.agent.access,
+        estimate=estimate(registration, inputs.root),
     )
 
 

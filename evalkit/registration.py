@@ -22,6 +22,7 @@ READING_MODULES = frozenset(
         "conclusions",
         "console",
         "doctor",
+        "estimate",
         "export",
         "facts",
         "frames",
