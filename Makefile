@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup pilot test lint lab bench clean
+.PHONY: setup agents pilot test lint lab bench clean
 
 setup: $(STAMP)
 
@@ -14,6 +14,10 @@ $(STAMP): .ci/requirements.lock pyproject.toml $(wildcard evalkit/data/templates
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q evalkit
 	touch $@
+
+# The real agents that tests start, against a stand-in for their providers.
+agents: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r .ci/agents.lock
 
 # Prove the graders, plan, seal, run with the scripted agent, report.
 pilot: setup

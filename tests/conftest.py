@@ -10,6 +10,7 @@ import pytest
 import tinyroot
 
 from evalkit import process, sandbox, skills
+from evalkit.agents import claude, codex
 from evalkit.errors import EvalkitError
 
 REPOSITORY = Path(__file__).parent.parent
@@ -39,7 +40,25 @@ def _lacks_history() -> str | None:
     return None
 
 
+def _lacks_claude() -> str | None:
+    try:
+        claude.find()
+    except EvalkitError as error:
+        return f"Claude Code: {error}"
+    return _lacks_sandbox()
+
+
+def _lacks_codex() -> str | None:
+    try:
+        codex.find()
+    except EvalkitError as error:
+        return f"Codex: {error}"
+    return _lacks_sandbox()
+
+
 LACKS = {
+    "needs_claude": _lacks_claude,
+    "needs_codex": _lacks_codex,
     "needs_sandbox": _lacks_sandbox,
     "needs_browser": _lacks_browser,
     "needs_history": _lacks_history,

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import tinyroot
-from messages_stub import USAGE, overlay_turns
+from messages_stub import overlay_turns
 
 from evalkit import plan as planning
 from evalkit import proof, sandbox
@@ -25,8 +25,6 @@ from evalkit import run as running
 from evalkit.journal import read_journal
 from evalkit.records import (
     AttemptEnded,
-    Candidate,
-    Exchange,
     Limits,
     Plan,
     StepResult,
@@ -208,10 +206,3 @@ def everything(folder: Path) -> Iterator[tuple[Path, bytes]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path, path.read_bytes()
-
-
-__all__ = [
-    "USAGE",
-    "Candidate",
-    "Exchange",
-]

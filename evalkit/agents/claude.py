@@ -129,13 +129,14 @@ def open_claude(plan: Plan, root: Path) -> Claude:  # noqa: ARG001 - as every ag
             found=repr(plan.effort),
             cure="name one of these, or none",
         )
-    found = installed.find(
-        "claude",
-        plan.executable,
-        wheel="claude_agent_sdk",
-        inside="_bundled/claude",
+    return Claude(plan, find(plan.executable))
+
+
+def find(given: str | None = None) -> installed.Installed:
+    """Find the CLI on this machine; see `installed.find`."""
+    return installed.find(
+        "claude", given, wheel="claude_agent_sdk", inside="_bundled/claude"
     )
-    return Claude(plan, found)
 
 
 def arguments(prompt: str, model: str, *, effort: str | None = None) -> tuple[str, ...]:

@@ -147,10 +147,12 @@ def open_codex(plan: Plan, root: Path) -> Codex:  # noqa: ARG001 - as every agen
             found=repr(plan.effort),
             cure="name one of these, or none",
         )
-    found = installed.find(
-        "codex", plan.executable, wheel="codex_cli_bin", inside="bin/codex"
-    )
-    return Codex(plan, found)
+    return Codex(plan, find(plan.executable))
+
+
+def find(given: str | None = None) -> installed.Installed:
+    """Find the CLI on this machine; see `installed.find`."""
+    return installed.find("codex", given, wheel="codex_cli_bin", inside="bin/codex")
 
 
 def read(
