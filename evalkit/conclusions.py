@@ -6,7 +6,7 @@ shows results only reads it. Unknown is `None`; a refusal is a sentence.
 
 from __future__ import annotations
 
-from evalkit.records import Candidate, Complaint, Contrast, Gate, Kind, Record
+from evalkit.records import Access, Candidate, Complaint, Contrast, Gate, Kind, Record
 
 FORMAT = 1
 NONE = "none"
@@ -26,7 +26,8 @@ class Seals(Record, frozen=True):
     """What the numbers rest on: sha256 digests, versions and levels.
 
     `analysis_source` and `rates` are as registered; `..._found` are those that made
-    this analysis. `environment` holds version by package.
+    this analysis. `environment` holds version by package. `provider` is where the
+    model answers and `access` the way there; None for an agent that calls no model.
     """
 
     registration: str
@@ -43,6 +44,8 @@ class Seals(Record, frozen=True):
     agent: str
     agent_version: str
     executable_sha256: str
+    provider: str | None
+    access: Access | None
     model: str
     accounting: str
     seed: int
@@ -95,6 +98,28 @@ class Flow(Record, frozen=True):
     grader_died: int
 
 
+class AttemptRow(Record, frozen=True):
+    """Attempts of the run that ended alike: what they count as, and the fact behind it.
+
+    `ended` is that of the call which decided, or why there is none. `n_again`:
+    another attempt at the trial followed. `details` are some of the words for it.
+    """
+
+    outcome: str
+    ended: str
+    n: int
+    n_again: int
+    details: tuple[str, ...]
+
+
+class LostBlock(Record, frozen=True):
+    """A block left out of every comparison: what became of its arms without result."""
+
+    case: str
+    repeat: int
+    missing: dict[str, str]
+
+
 class Tokens(Record, frozen=True):
     """Tokens by class, per trial; `fresh` is input and writes, `total` all five."""
 
@@ -120,7 +145,9 @@ class ArmSummary(Record, frozen=True):
     """One arm over its analysed trials; means are over cases, equally weighted.
 
     Tokens, dollars and time are means per trial, and None where any analysed
-    trial does not report them. `usd` is at the registered accounting.
+    trial does not report them. `usd` is at the registered accounting. In
+    `n_understated` trials nobody told what some requests used, so that tokens and
+    dollars are lower bounds.
     """
 
     arm: str
@@ -137,6 +164,7 @@ class ArmSummary(Record, frozen=True):
     wall_s: float | None
     n_calls: float | None
     overhead: Overhead | None
+    n_understated: int = 0
 
 
 class Point(Record, frozen=True):
@@ -211,7 +239,9 @@ class RouteRow(Record, frozen=True):
     """One query of an arm: what was ranked, chosen, given and used.
 
     `candidates` are as sealed. `picked` (`none` for no skill), `how`, `invoked` and
-    `read` count the query's `n_steps` steps; `offered` lay at home in any of them.
+    `read` count the query's `n_steps` steps, of which `n_asked` asked a model to
+    choose; `offered` lay at home in any of them, and its requests told the model of
+    `listed` (None where no gateway looked).
     """
 
     case: str
@@ -224,6 +254,8 @@ class RouteRow(Record, frozen=True):
     offered: tuple[str, ...]
     invoked: dict[str, int]
     read: dict[str, int]
+    n_asked: int = 0
+    listed: tuple[str, ...] | None = None
 
 
 class Routing(Record, frozen=True):
@@ -248,21 +280,72 @@ class Routing(Record, frozen=True):
 
 
 class TreatmentRow(Record, frozen=True):
-    """What reached the agent in one arm, over the steps its trials reached."""
+    """What reached the agent in one arm, over the steps its trials reached.
+
+    In `n_looked` of them a gateway saw what the model was told. Steps that skills
+    were laid at home for are `n_offered`, those that text was put into the prompt
+    for `n_injected`; `n_listed` and `n_carried` are those of them whose requests
+    told of all these skills, and held all that text (None where nobody looked).
+    """
 
     arm: str
     n_steps: int
+    n_looked: int
+    n_offered: int
+    n_listed: int | None
     n_injected: int
+    n_carried: int | None
     n_invoked: int
     n_read: int
     skills_invoked: dict[str, int]
+
+
+class Stray(Record, frozen=True):
+    """A step whose requests show another treatment than was delivered.
+
+    `not_listed`: skills at home that no request told of; `not_carried`: text put into
+    the prompt that no request held; `not_offered`: skills that a request told of
+    although the arm did not give them.
+    """
+
+    trial: str
+    step: str
+    not_listed: tuple[str, ...]
+    not_carried: tuple[str, ...]
+    not_offered: tuple[str, ...]
+
+
+class PurposeRow(Record, frozen=True):
+    """Calls of one purpose in one arm: sums over its analysed trials.
+
+    `n_reported` of the calls report their usage; sums are None where not all do, or
+    a request has no price.
+    """
+
+    arm: str
+    purpose: str
+    n_calls: int
+    n_reported: int
+    tokens: int | None
+    usd: float | None
+    usd_list: float | None
+    wall_s: float
+
+
+class Disagreement(Record, frozen=True):
+    """A step on whose usage reporters differ: what each counted, by kind of token."""
+
+    trial: str
+    step: str
+    what: str
 
 
 class UsageReport(Record, frozen=True):
     """How complete an arm's usage is, over its analysed trials.
 
     `n_reported`: trials with usage for every call. `sources` counts requests by
-    who reported them.
+    who reported them, `statuses` by how they passed. Of `n_unknown_requests` nobody
+    told what they used (None where no gateway looked).
     """
 
     arm: str
@@ -271,11 +354,15 @@ class UsageReport(Record, frozen=True):
     n_priced: int
     n_disagreements: int
     n_incomplete_requests: int
+    n_unknown_requests: int | None
     sources: dict[str, int]
+    statuses: dict[str, int]
 
 
 class Spend(Record, frozen=True):
-    """Sums over attempts; lower bounds where `n_unreported` is not 0.
+    """Sums over attempts; lower bounds where one is unreported or understated.
+
+    `n_unreported`: no usage is known of some call; `n_understated`: of some request.
 
     None where no attempt reports it; dollars also where a request has no price.
     """
@@ -287,6 +374,7 @@ class Spend(Record, frozen=True):
     usd: float | None
     usd_list: float | None
     wall_s: float | None
+    n_understated: int = 0
 
 
 class Cost(Record, frozen=True):
@@ -378,6 +466,8 @@ class Analysis(Record, frozen=True):
     design: Design
     cases: tuple[CaseSummary, ...]
     flow: tuple[Flow, ...]
+    attempts: tuple[AttemptRow, ...]
+    lost_blocks: tuple[LostBlock, ...]
     arms: tuple[ArmSummary, ...]
     contrasts: tuple[Contrast, ...]
     case_arms: tuple[CaseArm, ...]
@@ -387,7 +477,10 @@ class Analysis(Record, frozen=True):
     routing: tuple[Routing, ...]
     routing_refusal: str | None
     treatments: tuple[TreatmentRow, ...]
+    strays: tuple[Stray, ...]
+    purposes: tuple[PurposeRow, ...]
     usage: tuple[UsageReport, ...]
+    disagreements: tuple[Disagreement, ...]
     cost: Cost
     deviations: tuple[DeviationRow, ...]
     regrades: tuple[RegradeRow, ...]

@@ -103,6 +103,11 @@ class Trial(Record, frozen=True):
         return None if requests is None else sum(map(total_tokens, requests))
 
     @property
+    def is_understated(self) -> bool:
+        """True where nobody told what some of its requests used."""
+        return is_understated(self.result)
+
+    @property
     def wall_s(self) -> float | None:
         """Seconds its calls took; None where there was no call."""
         return sum(call.wall_s for call in self.calls) if self.calls else None
@@ -170,6 +175,11 @@ def requests_of(result: TrialResult | None) -> tuple[Request, ...] | None:
     if not called or any(_silent(step) for step in called):
         return None
     return tuple(request for step in called for request in step.requests)
+
+
+def is_understated(result: TrialResult | None) -> bool:
+    """True where nobody told what some requests of an attempt used."""
+    return any(step.n_unknown_requests for step in steps_of(result))
 
 
 def differences(first: TrialResult, again: TrialResult) -> tuple[Difference, ...]:

@@ -7,6 +7,7 @@ best status asks for a review by people.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import msgspec
 
@@ -15,10 +16,12 @@ from evalkit.records import Contrast, Gate
 
 PASS, FAIL, UNKNOWN = "pass", "fail", "unknown"
 NO_ISOLATION = "none"
-MIN_COMPLETE = 0.9
-"""Share of blocks that must be whole."""
+MAX_LOST = Fraction(1, 10)
+"""Share of blocks that may be left out; with more, a run is inconclusive."""
 
 REPEAT = "verdicts repeat"
+ARRIVED = "treatment arrived"
+BLOCKS = "blocks complete"
 
 SYNTHETIC = "synthetic-only"
 INSUFFICIENT = "insufficient-sample"
@@ -51,6 +54,7 @@ def evaluate(analysis: Analysis) -> tuple[Gate, ...]:
         _registration_intact(analysis),
         _isolation_as_registered(analysis),
         _blocks_complete(analysis),
+        _treatment_arrived(analysis),
         _sample(analysis),
         _verdicts_repeat(analysis),
         _difference_seen(analysis),
@@ -58,18 +62,22 @@ def evaluate(analysis: Analysis) -> tuple[Gate, ...]:
 
 
 def status_of(gates: Sequence[Gate]) -> str:
-    """The status that follows from the verdicts; a simulation beats all others."""
+    """The status that follows from the verdicts.
+
+    A simulation beats all others; too many blocks lost, too small a sample.
+    """
     failed = [gate.name for gate in gates if gate.verdict != PASS and _closes(gate)]
     if "evidence real" in failed:
         return SYNTHETIC
-    if "sample" in failed:
+    if "sample" in failed and BLOCKS not in failed:
         return INSUFFICIENT
     return INCONCLUSIVE if failed else REVIEW
 
 
 def _closes(gate: Gate) -> bool:
-    # Nobody is obliged to grade again; once it was done, it must have agreed.
-    return gate.name != REPEAT or gate.verdict == FAIL
+    # Nobody is obliged to grade again, nor to let a gateway look; but what was
+    # graded again, or looked at, must agree.
+    return gate.name not in {REPEAT, ARRIVED} or gate.verdict == FAIL
 
 
 def _evidence_real(analysis: Analysis) -> Gate:
@@ -126,16 +134,39 @@ def _isolation_as_registered(analysis: Analysis) -> Gate:
 
 def _blocks_complete(analysis: Analysis) -> Gate:
     design = analysis.design
-    enough = design.n_complete >= MIN_COMPLETE * design.n_blocks
+    n_lost = design.n_blocks - design.n_complete
+    enough = n_lost <= MAX_LOST * design.n_blocks
     return Gate(
-        "blocks complete",
+        BLOCKS,
         PASS if enough else FAIL,
-        f"{design.n_complete} of {design.n_blocks} blocks, at least "
-        f"{MIN_COMPLETE:.0%} wanted",
+        f"{design.n_complete} of {design.n_blocks} blocks are whole, {n_lost} left "
+        f"out; at most {float(MAX_LOST):.0%} may be",
         "Nearly all comparisons that were planned could be made."
         if enough
         else "Too many planned comparisons could not be made; what is missing could "
         "change the result.",
+    )
+
+
+def _treatment_arrived(analysis: Analysis) -> Gate:
+    n_steps = sum(row.n_steps for row in analysis.treatments)
+    n_looked = sum(row.n_looked for row in analysis.treatments)
+    n_stray = len(analysis.strays)
+    verdict = FAIL if n_stray else PASS if 0 < n_looked == n_steps else UNKNOWN
+    sentence = {
+        PASS: "The model was told of every skill that its arm offers and of no other, "
+        "and all text put into a prompt reached it.",
+        FAIL: "In some steps the model was told of other skills than its arm offers, "
+        "or text put into a prompt did not reach it.",
+        UNKNOWN: "No gateway saw what the model was told in every step, so what "
+        "arrived there is not known.",
+    }[verdict]
+    return Gate(
+        ARRIVED,
+        verdict,
+        f"{n_looked} of {n_steps} steps looked at, {n_stray or 'none'} otherwise than "
+        f"delivered",
+        sentence,
     )
 
 

@@ -77,6 +77,11 @@ def seconds(value: float | None) -> str:
     return f"{value:.1f} s" if abs(value) >= 1 else f"{value:.2f} s"
 
 
+def at_least(shown: str, *, bound: bool) -> str:
+    """What is known, marked where it is only a lower bound."""
+    return f"at least {shown}" if bound and shown != NOT_REPORTED else shown
+
+
 def p_value(value: float | None) -> str:
     """A p, never as 0."""
     if value is None:

@@ -11,7 +11,16 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
 from evalkit import facts, files
-from evalkit.analysis import checked, contrasts, limits, spending, tallies, treatments
+from evalkit.analysis import (
+    arrivals,
+    attempts,
+    checked,
+    contrasts,
+    limits,
+    routes,
+    spending,
+    tallies,
+)
 from evalkit.conclusions import (
     Analysis,
     CaseSummary,
@@ -70,7 +79,7 @@ def analyse(
     found = facts.gather(registration, journal.events)
     priced = tallies.price_trials(found, rates, registration.plan.accounting)
     checks = checked.check_rows(registration, found.trials)
-    routing = treatments.routings(registration, found.trials)
+    routing = routes.routings(registration, found.trials)
     seals = _seals(registration, journal, rates_digest, found)
     made = Analysis(
         run=registration.run_id,
@@ -82,6 +91,8 @@ def analyse(
         design=_design(registration, found),
         cases=_cases(registration, found),
         flow=tallies.flow(registration, found),
+        attempts=attempts.attempt_rows(registration, found),
+        lost_blocks=attempts.lost_blocks(registration, found),
         arms=tallies.arm_summaries(registration, priced),
         contrasts=contrasts.contrasts(registration, priced),
         case_arms=tallies.case_arms(registration, priced),
@@ -89,9 +100,12 @@ def analyse(
         checks=checks,
         complaints=checked.complaint_rows(checks),
         routing=routing,
-        routing_refusal=treatments.routing_refusal(registration, routing),
-        treatments=treatments.treatment_rows(registration, found.trials),
+        routing_refusal=routes.routing_refusal(registration, routing),
+        treatments=arrivals.treatment_rows(registration, found.trials),
+        strays=arrivals.strays(registration, found.trials),
+        purposes=spending.purpose_rows(registration, priced, rates),
         usage=spending.usage_reports(registration, priced),
+        disagreements=spending.disagreements(priced),
         cost=spending.cost(registration, found, rates),
         deviations=_deviations(registration, journal.events, seals),
         regrades=tuple(_regrades(registration, journal.events)),
@@ -123,6 +137,8 @@ def _seals(
         agent=agent.name,
         agent_version=agent.version,
         executable_sha256=agent.sha256,
+        provider=agent.provider,
+        access=agent.access if agent.provider else None,
         model=plan.model,
         accounting=plan.accounting,
         seed=plan.seed,

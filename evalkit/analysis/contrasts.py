@@ -186,6 +186,9 @@ def _constant(interval: Interval | None, strata: Sequence[Stratum]) -> tuple[str
 def _flags(own: Sequence[Priced], measure: str) -> Iterator[str]:
     n_limit = sum(p.trial.status == Outcome.AGENT_LIMIT for p in own)
     n_died = sum(p.trial.status == Outcome.GRADER_DIED for p in own)
+    n_understated = sum(p.trial.is_understated for p in own)
+    if n_understated and measure in {"tokens", "usd"}:
+        yield f"{n_understated} of {len(own)} trials used more tokens than are counted"
     if n_limit and measure in RATIOS:
         yield f"{n_limit} of {len(own)} trials met a limit of the agent: cut short"
     if n_died and measure in DIFFERENCES:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from evalkit.conclusions import Analysis
+from evalkit.records import Access
 
 GATEWAY = "gateway"
 """The reporter of usage that an agent cannot write to."""
@@ -72,6 +73,17 @@ def _of_data(analysis: Analysis) -> Iterator[str]:
     sources = {source for report in analysis.usage for source in report.sources}
     if sources - {GATEWAY}:
         yield "Tokens are as the agent's own records tell them; nothing else counted."
+    n_unknown = sum(report.n_unknown_requests or 0 for report in analysis.usage)
+    if n_unknown:
+        yield (
+            f"Nobody told what {_count(n_unknown, 'request')} used: tokens and dollars "
+            f"of their arms are lower bounds."
+        )
+    if analysis.strays:
+        yield (
+            f"In {_count(len(analysis.strays), 'step')} the agent's requests show another "
+            f"treatment than its arm delivered."
+        )
 
 
 def _of_record(analysis: Analysis) -> Iterator[str]:
@@ -79,6 +91,12 @@ def _of_record(analysis: Analysis) -> Iterator[str]:
         yield (
             f"The run is not complete (last: {analysis.integrity.ended or 'no end'}); "
             f"numbers may still change."
+        )
+    if analysis.seals.access is Access.DIRECT:
+        yield (
+            "The agent reached its model directly, which is weaker than through the "
+            "gateway: its tools could read the credential, and usage is the agent's "
+            "own account."
         )
     if analysis.seals.isolation == "none":
         yield "Agent and delivered programs ran without a sandbox."

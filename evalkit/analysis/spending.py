@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from evalkit import facts
 from evalkit.analysis.tallies import Priced, dollars
-from evalkit.conclusions import Cost, Spend, UsageReport
+from evalkit.conclusions import (
+    Cost,
+    Disagreement,
+    PurposeRow,
+    Spend,
+    UsageReport,
+)
 from evalkit.facts import Attempt, Facts
-from evalkit.records import Registration
+from evalkit.records import Call, Registration, Request
 from evalkit.usage import LIST, Rates
 
 
@@ -36,6 +42,64 @@ def cost(registration: Registration, found: Facts, rates: Rates) -> Cost:
     )
 
 
+def purpose_rows(
+    registration: Registration, priced: Sequence[Priced], rates: Rates
+) -> tuple[PurposeRow, ...]:
+    """Calls, tokens and dollars of each arm by what calls were for."""
+    accounting = registration.plan.accounting
+    made = [(p.trial.key.arm, *used) for p in priced for used in _calls(p)]
+    groups = dict.fromkeys((arm, call.purpose) for arm, call, _ in made)
+    arms = [seal.arm.name for seal in registration.arms]
+    return tuple(
+        _purpose_row(
+            arm,
+            purpose,
+            [(c, r) for name, c, r in made if (name, c.purpose) == (arm, purpose)],
+            rates,
+            accounting,
+        )
+        for arm, purpose in sorted(groups, key=lambda pair: arms.index(pair[0]))
+    )
+
+
+def disagreements(priced: Sequence[Priced]) -> tuple[Disagreement, ...]:
+    """Every step on whose usage reporters differ."""
+    return tuple(
+        Disagreement(str(p.trial.key), step.slug, step.disagreement)
+        for p in priced
+        for step in facts.steps_of(p.trial.result)
+        if step.disagreement is not None
+    )
+
+
+def _calls(priced: Priced) -> Iterator[tuple[Call, list[Request]]]:
+    for step in facts.steps_of(priced.trial.result):
+        for n, call in enumerate(step.calls):
+            yield call, [request for request in step.requests if request.call == n]
+
+
+def _purpose_row(
+    arm: str,
+    purpose: str,
+    made: Sequence[tuple[Call, list[Request]]],
+    rates: Rates,
+    accounting: str,
+) -> PurposeRow:
+    requests = [request for _, own in made for request in own]
+    n_reported = sum(bool(own) for _, own in made)
+    known = requests if n_reported == len(made) else None
+    return PurposeRow(
+        arm=arm,
+        purpose=purpose,
+        n_calls=len(made),
+        n_reported=n_reported,
+        tokens=None if known is None else sum(map(facts.total_tokens, known)),
+        usd=dollars(known, rates, accounting),
+        usd_list=dollars(known, rates, LIST),
+        wall_s=math.fsum(call.wall_s for call, _ in made),
+    )
+
+
 def _usage_report(arm: str, own: Sequence[Priced]) -> UsageReport:
     steps = [step for p in own for step in facts.steps_of(p.trial.result)]
     requests = [request for step in steps for request in step.requests]
@@ -46,7 +110,9 @@ def _usage_report(arm: str, own: Sequence[Priced]) -> UsageReport:
         n_priced=sum(p.usd_list is not None for p in own),
         n_disagreements=sum(step.disagreement is not None for step in steps),
         n_incomplete_requests=sum(r.status != "complete" for r in requests),
+        n_unknown_requests=_sum_known(step.n_unknown_requests for step in steps),
         sources=dict(Counter(request.source for request in requests)),
+        statuses=dict(Counter(request.status for request in requests)),
     )
 
 
@@ -64,7 +130,14 @@ def _spend(attempts: Sequence[Attempt], rates: Rates, accounting: str) -> Spend:
         usd=_total([dollars(requests, rates, accounting) for requests in known]),
         usd_list=_total([dollars(requests, rates, LIST) for requests in known]),
         wall_s=_total([call.wall_s for call in calls]),
+        n_understated=sum(facts.is_understated(a.result) for a in attempts),
     )
+
+
+def _sum_known(counts: Iterable[int | None]) -> int | None:
+    """Sum of the counts there are; None where there is none."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _total(values: Sequence[float | None]) -> float | None:

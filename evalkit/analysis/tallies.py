@@ -169,6 +169,7 @@ def _arm_summary(
         wall_s=_mean([p.wall_s for p in own]),
         n_calls=_mean([len(p.trial.calls) for p in own]),
         overhead=_overhead(own, baseline) if own and baseline else None,
+        n_understated=sum(p.trial.is_understated for p in own),
     )
 
 

@@ -4,14 +4,18 @@ Numbers get sensible digits and units, unknown shows as "not reported", and a
 refusal shows as its sentence. Nothing is reckoned here.
 """
 
-from evalkit.tables.cases import cases, checks, complaints, routing, treatment
+from evalkit.tables.cases import cases, checks, complaints
+from evalkit.tables.conduct import agent, attempts
 from evalkit.tables.costs import price, spent, time
 from evalkit.tables.record import fragility, limits, seals
 from evalkit.tables.results import answer, arms, contrasts, flow, gates
+from evalkit.tables.treatment import routing, treatment
 
 __all__ = [
+    "agent",
     "answer",
     "arms",
+    "attempts",
     "cases",
     "checks",
     "complaints",

@@ -1,9 +1,9 @@
-"""Case by case, check by check; and what reached the agent."""
+"""Case by case, check by check."""
 
 from __future__ import annotations
 
 from evalkit import wording
-from evalkit.conclusions import Analysis, CaseArm, CheckRow, Proportion, Routing
+from evalkit.conclusions import Analysis, CaseArm, CheckRow
 from evalkit.markup import Column, Fold, Page, Prose, Shown, Table
 
 
@@ -88,98 +88,6 @@ def checks(analysis: Analysis) -> Fold:
         parts.append(Table(case.id, columns, tuple(rows)))
     note = Prose(("Trials that passed a check, of all analysed trials of its case.",))
     return Fold("Every check, by case and arm", (note, *parts))
-
-
-def routing(analysis: Analysis) -> Shown:
-    """How often routing chose what a case calls for."""
-    if analysis.routing_refusal:
-        return Prose((analysis.routing_refusal,))
-    rows = [
-        (
-            row.arm,
-            wording.count(row.n_queries),
-            _of_ceiling(row.exact, row.exact_ceiling),
-            _of_ceiling(row.any_hit, row.any_hit_ceiling),
-            wording.k_of_n(row.nothing_picked),
-            wording.interval(row.exact),
-            row.unit,
-        )
-        for row in analysis.routing
-    ]
-    heads = ("Queries", "Exactly the canonical skills", "One of them", "Nothing picked")
-    table = Table(
-        "What routing chose",
-        (
-            Column("Arm"),
-            *(Column(head, number=True) for head in heads),
-            Column("Interval of exact (Wilson)", number=True),
-            Column("Counted are"),
-        ),
-        tuple(rows),
-        empty="no arm of this run was routed.",
-        note="The ceiling counts those where the candidates, sealed with the plan, "
-        "let one picked skill be right: nobody who picks from them can do better.",
-    )
-    return Page((table, *(_routes(row) for row in analysis.routing)))
-
-
-def treatment(analysis: Analysis) -> Table:
-    """What reached the agent."""
-    rows = [
-        (
-            row.arm,
-            wording.count(row.n_steps),
-            *(wording.k_of(n, row.n_steps) for n in (row.n_injected, row.n_invoked)),
-            wording.k_of(row.n_read, row.n_steps),
-            wording.listed(f"{name} ({n})" for name, n in row.skills_invoked.items()),
-        )
-        for row in analysis.treatments
-    ]
-    heads = ("Steps", "Text in the prompt", "Skill invoked", "Skill file read")
-    return Table(
-        "What reached the agent, by steps",
-        (
-            Column("Arm"),
-            *(Column(head, number=True) for head in heads),
-            Column("Skills invoked (how often)"),
-        ),
-        tuple(rows),
-    )
-
-
-def _of_ceiling(found: Proportion, ceiling: Proportion) -> str:
-    return f"{wording.k_of_n(found)} (ceiling {ceiling.k})"
-
-
-def _routes(found: Routing) -> Fold:
-    """What was ranked for each query, picked, and used."""
-    rows = [
-        (
-            f"{row.case}, {row.step}",
-            wording.listed(row.canonical),
-            wording.listed(f"{c.skill} {c.score:.1f}" for c in row.candidates),
-            _counted(row.picked),
-            _counted(row.how),
-            wording.listed(row.offered),
-            _counted(row.invoked),
-            _counted(row.read),
-        )
-        for row in found.rows
-    ]
-    heads = (
-        "Step", "Canonical", "Candidates, with scores", "Picked", "How", "Offered at home",
-        "Invoked", "File read",
-    )  # fmt: skip
-    table = Table(
-        f"Routing of {found.arm}, step by step (how often in brackets)",
-        tuple(map(Column, heads)),
-        tuple(rows),
-    )
-    return Fold(f"Every routed step of {found.arm}", (table,))
-
-
-def _counted(found: dict[str, int]) -> str:
-    return wording.listed(f"{name} ({n})" for name, n in found.items())
 
 
 def _case_difference(analysis: Analysis, row: CaseArm, comparator: str) -> str:

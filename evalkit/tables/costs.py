@@ -5,6 +5,7 @@ from __future__ import annotations
 from evalkit import wording
 from evalkit.conclusions import Analysis, ArmSummary, Spend
 from evalkit.markup import Column, Fold, Page, Table
+from evalkit.outcomes import SELECT, TASK
 
 CLASSES = {
     "input": "Fresh input",
@@ -13,6 +14,7 @@ CLASSES = {
     "read": "Cache read",
     "output": "Output",
 }
+_PURPOSES = {TASK: "do the task", SELECT: "choose a skill"}
 _RATIOS = {"tokens": "tokens", "usd": "dollars", "wall_s": "wall clock"}
 
 
@@ -21,9 +23,9 @@ def price(analysis: Analysis) -> Page:
     money = [
         (
             row.arm,
-            wording.usd(row.usd),
+            _least(row, wording.usd(row.usd)),
             *_overheads(row),
-            wording.usd(row.usd_list),
+            _least(row, wording.usd(row.usd_list)),
             wording.count(row.n_calls),
         )
         for row in analysis.arms
@@ -43,7 +45,8 @@ def price(analysis: Analysis) -> Page:
     columns = _numbers((*CLASSES.values(), "All tokens"))
     tokens = Table("Tokens of a trial, on average", columns, tuple(used))
     ratios = _ratios(analysis, ("tokens", "usd"), "Ratios of price")
-    return Page((dollars, tokens, Fold("Ratios of price, with intervals", (ratios,))))
+    folded = Fold("Ratios of price, with intervals", (ratios,))
+    return Page((dollars, tokens, _purposes(analysis), folded))
 
 
 def time(analysis: Analysis) -> Page:
@@ -120,7 +123,39 @@ def _numbers(heads: tuple[str, ...]) -> tuple[Column, ...]:
 
 
 def _tokens(row: ArmSummary, name: str) -> str:
-    return wording.count(getattr(row.tokens, name) if row.tokens else None)
+    return _least(row, wording.count(getattr(row.tokens, name) if row.tokens else None))
+
+
+def _least(row: ArmSummary, shown: str) -> str:
+    return wording.at_least(shown, bound=bool(row.n_understated))
+
+
+def _purposes(analysis: Analysis) -> Table:
+    """Calls that chose a skill, apart from those that did the task."""
+    arms = {row.arm: row for row in analysis.arms}
+    rows = [
+        (
+            row.arm,
+            _PURPOSES.get(row.purpose, row.purpose),
+            wording.count(row.n_calls),
+            _least(arms[row.arm], wording.count(row.tokens)),
+            _least(arms[row.arm], wording.usd(row.usd)),
+            _least(arms[row.arm], wording.usd(row.usd_list)),
+            wording.seconds(row.wall_s),
+        )
+        for row in analysis.purposes
+    ]
+    heads = ("Calls", "Tokens", "Dollars", "Dollars at list price", "Time")
+    return Table(
+        "Calls by what they were for, all analysed trials together",
+        (
+            *map(Column, ("Arm", "To")),
+            *(Column(head, number=True) for head in heads),
+        ),
+        tuple(rows),
+        note="A call that only chooses a skill is part of the price of its arm.",
+        empty="no analysed trial made a call.",
+    )
 
 
 def _overheads(row: ArmSummary) -> tuple[str, str]:
@@ -130,7 +165,7 @@ def _overheads(row: ArmSummary) -> tuple[str, str]:
 
 
 def _spend(label: str, spend: Spend) -> tuple[str, ...]:
-    least = "at least " if spend.n_unreported else ""
+    bound = bool(spend.n_unreported or spend.n_understated)
     shown = (
         wording.count(spend.tokens),
         wording.usd(spend.usd),
@@ -141,5 +176,5 @@ def _spend(label: str, spend: Spend) -> tuple[str, ...]:
         label,
         wording.count(spend.n_attempts),
         wording.count(spend.n_calls),
-        *(s if s == wording.NOT_REPORTED else f"{least}{s}" for s in shown),
+        *(wording.at_least(one, bound=bound) for one in shown),
     )

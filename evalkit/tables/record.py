@@ -7,8 +7,12 @@ from collections import Counter
 
 from evalkit import wording
 from evalkit.conclusions import Analysis
-from evalkit.markup import Column, Fold, Page, Prose, Table
+from evalkit.markup import Column, Fold, Page, Prose, Shown, Table
+from evalkit.tables import conduct
 
+COMPLETE = "complete"
+MAX_OPEN = 5
+"""Rows of a list that stand open; a longer one is folded."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -33,6 +37,7 @@ def fragility(analysis: Analysis) -> Page:
             ),
             _regrades(analysis),
             _usage(analysis),
+            _disagreements(analysis),
         )
     )
 
@@ -47,7 +52,8 @@ def seals(analysis: Analysis) -> Page:
         ("Journal head", f"{found.journal_head}, after {found.n_events} events"),
         ("Corpus", f"{found.corpus}, {found.corpus_digest}"),
         ("Agent", f"{found.agent} {found.agent_version}, {found.executable_sha256}"),
-        ("Model", found.model),
+        ("Model", f"{found.model}, answered for by {conduct.provider(analysis)}"),
+        ("Access", found.access.value if found.access else conduct.NO_MODEL),
         ("Source of the run", found.run_source),
         (
             "Source of the analysis",
@@ -129,7 +135,12 @@ def _usage(analysis: Analysis) -> Table:
             wording.k_of(row.n_reported, row.n_trials),
             wording.k_of(row.n_priced, row.n_trials),
             wording.count(row.n_disagreements),
-            wording.count(row.n_incomplete_requests),
+            wording.listed(
+                f"{n} {name}" for name, n in row.statuses.items() if name != COMPLETE
+            ),
+            "nobody looked"
+            if row.n_unknown_requests is None
+            else wording.count(row.n_unknown_requests),
             wording.listed(f"{name} ({n})" for name, n in row.sources.items()),
         )
         for row in analysis.usage
@@ -137,8 +148,9 @@ def _usage(analysis: Analysis) -> Table:
     heads = (
         "Trials that report usage",
         "Trials with a price",
-        "Reporters disagree",
-        "Requests cut short",
+        "Steps on which reporters disagree",
+        "Requests not complete",
+        "Requests of unknown usage",
     )
     return Table(
         "How whole the usage is",
@@ -148,4 +160,20 @@ def _usage(analysis: Analysis) -> Table:
             Column("Reported by (requests)"),
         ),
         tuple(rows),
+        note="Of a request that is not complete, the tokens told until then are counted; "
+        "one of unknown usage counts nothing, so that sums are lower bounds.",
     )
+
+
+def _disagreements(analysis: Analysis) -> Shown:
+    """What each reporter counted, where they differ."""
+    rows = [(f"{row.trial}, {row.step}", row.what) for row in analysis.disagreements]
+    table = Table(
+        "Steps on whose usage reporters differ",
+        (Column("Step"), Column("What each counted; the first named is believed")),
+        tuple(rows),
+        empty="none.",
+    )
+    if len(rows) <= MAX_OPEN:
+        return table
+    return Fold(f"{len(rows)} steps on whose usage reporters differ", (table,))

@@ -180,7 +180,7 @@ def _in_short(analysis: Analysis) -> Table:
             wording.score(row.score),
             *_against(primary.get(row.arm)),
             wording.k_of_n(row.passed),
-            wording.usd(row.usd),
+            wording.at_least(wording.usd(row.usd), bound=bool(row.n_understated)),
             wording.ratio(row.overhead.usd) if row.overhead else wording.NOT_APPLICABLE,
         )
         for row in analysis.arms

@@ -1,4 +1,4 @@
-"""What reached the agent: how routing chose, and which skills were used."""
+"""How routing chose, against what it could reach."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from evalkit.analysis.tallies import proportion
-from evalkit.conclusions import NONE, RouteRow, Routing, RoutingCell, TreatmentRow
+from evalkit.conclusions import NONE, RouteRow, Routing, RoutingCell
 from evalkit.facts import Trial, steps_of
+from evalkit.outcomes import SELECT
 from evalkit.records import Registration, Selection, StepResult, Wording
 
 QUERIES = "queries"
@@ -76,13 +77,6 @@ def routing_refusal(registration: Registration, found: Sequence[Routing]) -> str
     return "No arm of this run chooses skills by routing, so there is none to judge."
 
 
-def treatment_rows(
-    registration: Registration, trials: Sequence[Trial]
-) -> tuple[TreatmentRow, ...]:
-    """Which skills reached the agent, arm by arm, over the analysed trials."""
-    return tuple(_treatment_row(seal.arm.name, trials) for seal in registration.arms)
-
-
 def _chosen(arm: str, trials: Sequence[Trial]) -> list[_Chosen]:
     return [
         _Chosen((trial.key.case, step.slug), step, step.selection)
@@ -136,6 +130,7 @@ def _pick(found: _Chosen, canonical: Sequence[str]) -> _Pick:
 def _row(found: Sequence[_Chosen], canonical: tuple[str, ...]) -> RouteRow:
     """A query's row; its steps were all ranked alike, since candidates are sealed."""
     given = [one.step.treatment for one in found if one.step.treatment is not None]
+    seen = [one.listed for one in given if one.listed is not None]
     case, step = found[0].query
     return RouteRow(
         case=case,
@@ -148,6 +143,10 @@ def _row(found: Sequence[_Chosen], canonical: tuple[str, ...]) -> RouteRow:
         offered=tuple(sorted({name for one in given for name in one.offered})),
         invoked=_counts(name for one in given for name in set(one.invoked)),
         read=_counts(name for one in given for name in set(one.read)),
+        n_asked=sum(any(c.purpose == SELECT for c in one.step.calls) for one in found),
+        listed=tuple(sorted({name for names in seen for name in names}))
+        if seen
+        else None,
     )
 
 
@@ -157,23 +156,3 @@ def _counts(names: Iterable[str]) -> dict[str, int]:
 
 def _label(skills: frozenset[str]) -> str:
     return " + ".join(sorted(skills)) or NONE
-
-
-def _treatment_row(arm: str, trials: Sequence[Trial]) -> TreatmentRow:
-    given = [
-        step.treatment
-        for trial in trials
-        if trial.analysed and trial.key.arm == arm
-        for step in steps_of(trial.result)
-        if step.treatment is not None
-    ]
-    return TreatmentRow(
-        arm=arm,
-        n_steps=len(given),
-        n_injected=sum(bool(treatment.injected) for treatment in given),
-        n_invoked=sum(bool(treatment.invoked) for treatment in given),
-        n_read=sum(bool(treatment.read) for treatment in given),
-        skills_invoked=dict(
-            sorted(Counter(s for t in given for s in t.invoked).items())
-        ),
-    )
