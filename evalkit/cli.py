@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,11 +56,19 @@ NAMES = frozenset(PlanParameters.__struct_fields__)
 
 def main() -> None:
     """Run the command line; every expected error ends with its exit code."""
+    _open_closed_streams()
     try:
         app()
     except EvalkitError as error:
         typer.echo(f"evalkit: {error}", err=True)
         sys.exit(error.exit_code)
+
+
+def _open_closed_streams() -> None:
+    """Keep what is opened later from being taken for a stream that was closed."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(opened)
 
 
 @app.command()
@@ -79,7 +88,7 @@ def verify(
     from evalkit import console, proof, sandbox
     from evalkit.corpus import case_ids
 
-    box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed)
+    box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed, root=root)
     chosen = case_ids(root, cases or [], corpus)
     with console.bar("graded") as told:
         proofs = proof.verify(
@@ -106,7 +115,7 @@ def grade(
     from evalkit.corpus import load_case, step_number
 
     loaded = load_case(root, case)
-    box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed)
+    box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed, root=root)
     found = proof.grade_folder(
         root, loaded, step_number(loaded, step), workspace, box=box, seed=seed
     )
@@ -274,7 +283,7 @@ def regrade(
 
     folder = find_run(run, root)
     level = isolation or _registered_level(folder)
-    box = open_box(level, allow_unsandboxed=allow_unsandboxed)
+    box = open_box(level, allow_unsandboxed=allow_unsandboxed, root=root)
     with console.bar("attempts") as told:
         found = give_again(
             folder, root, box=box, now=utc_now, n_workers=workers, done=told

@@ -88,7 +88,9 @@ class Inputs:
         self.agent = agents.open_agent(self.plan, root)
         self._watched = (watched, files.watch(self.agent.watched))
         self.box = sandbox.open_box(
-            self.plan.isolation, allow_unsandboxed=self.plan.allow_unsandboxed
+            self.plan.isolation,
+            allow_unsandboxed=self.plan.allow_unsandboxed,
+            root=root,
         )
         self.cases = {case.id: case for case in self.corpus.cases}
         self.candidates = self._rank(rank)

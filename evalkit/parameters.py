@@ -185,13 +185,14 @@ def find_run(run: str, start: Path) -> Path:
 
     Args:
         run: Id of a run of the root around `start`, or path of a run's folder.
-        start: Folder that paths are relative to.
+        start: Folder that paths are relative to, before the working folder.
 
     Raises:
         InputError: There is no such run; names those there are.
     """
-    if run and (start / run / registration.FILE).is_file():
-        return start / run
+    for folder in (start / run, Path(run)):
+        if run and (folder / registration.FILE).is_file():
+            return folder
     runs = find_root(start) / "runs"
     if run and (runs / run / registration.FILE).is_file():
         return runs / run

@@ -106,7 +106,7 @@ def grade_folder(
         )
     with files.private_folder() as private:
         copy = private / "workspace"
-        files.snapshot(workspace, copy)
+        files.snapshot(workspace.resolve(), copy)
         return grading.grade(
             case,
             step,

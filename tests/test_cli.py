@@ -137,3 +137,17 @@ def test_route_ranks_without_a_model(root):
 def test_doctor_names_every_thing_it_looked_at(root):
     found = json.loads(_evalkit("doctor", "--json", root=root).stdout)
     assert {"Python", "sandbox"} <= {finding["what"] for finding in found}
+
+
+def test_closed_streams_are_no_fault(own_root):
+    words = (
+        f"{sys.executable} -m evalkit.cli grade greet reference/greet/correct --json"
+    )
+    done = subprocess.run(
+        ["sh", "-c", f"{words} --root . <&- 2>&-"],
+        cwd=own_root,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert json.loads(done.stdout)["died"] is None

@@ -1,6 +1,7 @@
 """files: safe reading, digests, deterministic archives."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,36 @@ def test_what_cannot_be_kept_by_its_name_is_left_out_by_name(tmp_path):
         "\\udcff: a name that is no Unicode",
     )
     files.digest_entries(files.read_tree(tmp_path / "copy"))
+
+
+def test_a_path_without_end_is_left_out(tmp_path):
+    tree = _tree(tmp_path / "t")
+    deep = tree
+    for _ in range(10):
+        deep = deep / ("d" * 200)
+    deep.mkdir(parents=True)
+    (deep / "f").write_text("x")
+    (told,) = files.snapshot(tree, tmp_path / "copy")
+    assert told.endswith("a path over 1,024 bytes")
+
+
+def test_a_folder_that_was_closed_to_us_is_named():
+    folder = Path(tempfile.mkdtemp())
+    tree = _tree(folder / "t")
+    tree.chmod(0)
+    told = folder / "told"
+    child = os.fork()
+    if child == 0:  # root would read it all the same
+        if os.geteuid() == 0:
+            for path in (folder, tree):
+                os.chown(path, 61_234, 61_234)
+            os.setuid(61_234)
+        told.write_text(repr(files.snapshot(tree, folder / "copy")))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert told.read_text() == "('.: Permission denied',)"
+    tree.chmod(0o700)
+    files.remove_tree(folder)
 
 
 def test_a_flood_of_files_is_cut_and_counted(tmp_path):

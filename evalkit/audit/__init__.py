@@ -84,7 +84,7 @@ def audit(
     registration = record.read_registration(run)
     lines = record.read_lines(run)
     level = isolation or registration.isolation.level
-    box = _open_box(level, allow_unsandboxed=allow_unsandboxed)
+    box = _open_box(level, root, allow_unsandboxed=allow_unsandboxed)
     cases = drift.open_cases(registration, root)
     reader = agents.open_reader(registration.plan)
     opened = Reopened(registration, root, cases, reader)
@@ -110,10 +110,12 @@ def audit(
     )
 
 
-def _open_box(level: str, *, allow_unsandboxed: bool) -> Box | str:
+def _open_box(level: str, root: Path, *, allow_unsandboxed: bool) -> Box | str:
     """The sandbox, or why there is none here."""
     try:
-        return sandbox.open_box(level, allow_unsandboxed=allow_unsandboxed)
+        return sandbox.open_box(
+            level, allow_unsandboxed=allow_unsandboxed, root=root
+        )
     except SandboxUnavailableError as error:
         return str(error)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_FILES = 20_000
 MAX_DEPTH = 32
 MAX_FILE_BYTES = 16 * 1024 * 1024
+MAX_PATH_BYTES = 1_024
+MAX_PATH_SHOWN = 100
 MAX_TOLD = 1_000
 """Entries named one by one when they were left out."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -41,19 +43,16 @@ def walk(folder: Path, below: str = "") -> Iterator[Found]:
         folder: A folder of ours.
         below: Path in it to begin at; a link on the way to it is not followed.
     """
-    fd = os.open(folder, _FOLDER)
     try:
-        for part in Path(below).parts:
-            inner = os.open(part, _FOLDER, dir_fd=fd)
-            os.close(fd)
-            fd = inner
-        yield from _walk(fd, "", 0)
+        with ExitStack() as opened:
+            fd = opened.enter_context(_opened(str(folder), _FOLDER, None))
+            for part in Path(below).parts:
+                fd = opened.enter_context(_opened(part, _FOLDER, fd))
+            yield from _walk(fd, "", 0)
     except FileNotFoundError:
         return
     except OSError as error:
         yield Found(below or ".", None, executable=False, why=_reason(error))
-    finally:
-        os.close(fd)
 
 
 def kind_name(mode: int) -> str:
@@ -90,6 +89,8 @@ def _read(folder: int, name: str, path: str, mode: int) -> Found:
         return _left_out(path, kind_name(mode))
     if not path.isascii() and _is_broken(path):
         return _left_out(path, "a name that is no Unicode")
+    if len(path.encode()) > MAX_PATH_BYTES:
+        return _left_out(path[:MAX_PATH_SHOWN], f"a path over {MAX_PATH_BYTES:,} bytes")
     with _opened(name, _FILE, folder) as fd:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
@@ -102,7 +103,7 @@ def _read(folder: int, name: str, path: str, mode: int) -> Found:
 
 
 @contextmanager
-def _opened(name: str, flags: int, folder: int) -> Generator[int]:
+def _opened(name: str, flags: int, folder: int | None) -> Generator[int]:
     fd = os.open(name, flags, dir_fd=folder)
     try:
         yield fd

@@ -80,10 +80,12 @@ class Live:
         """
         n = self._asked.get(check, 0)
         self._asked[check] = n + 1
-        if self._subject is None:
-            self._subject = _Subject(self._launch)
         try:
+            if self._subject is None:
+                self._subject = _Subject(self._launch)
             answer = self._subject.ask(question)
+        except OSError as error:  # of this machine: no descriptor left, no memory
+            raise UnavailableError(f"asking failed: {error.strerror}") from error
         except GoneError as gone:
             answer: Answer = {"gone": str(gone)}
             self._lost_cpu = True

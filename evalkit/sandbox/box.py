@@ -49,9 +49,13 @@ class Launch(Record, frozen=True):
 
 
 class Box(Record, frozen=True):
-    """An opened level of isolation; builds the argv of what runs in it."""
+    """An opened level of isolation; builds the argv of what runs in it.
+
+    `hidden` are folders that nothing in it may see, wherever they lie.
+    """
 
     isolation: Isolation
+    hidden: tuple[str, ...] = ()
 
     def place(self, workspace: Path, home: Path, staging: Path) -> Place:
         """The three folders of an agent, as it will see them."""
@@ -100,6 +104,7 @@ class Box(Record, frozen=True):
             tmp_bytes=limits.AGENT_TMP_BYTES,
             kernel_limits=limits.AGENT,
             network=network,
+            hidden=self.hidden,
             caps=caps,
         )
 
@@ -134,6 +139,7 @@ class Box(Record, frozen=True):
             ),
             rooms=(WORKSPACE_SEEN, HOME_SEEN),
             as_pid_1=True,
+            hidden=self.hidden,
             caps=caps,
         )
 
@@ -151,6 +157,7 @@ def boxed(
     tmp_bytes: int = limits.SUBJECT_TMP_BYTES,
     kernel_limits: Mapping[str, int] = limits.SUBJECT,
     network: Network = Network.NONE,
+    hidden: Sequence[str] = (),
     caps: Caps | None = None,
 ) -> Launch:
     """The whole command; `rooms` are empty folders to write in.
@@ -161,7 +168,8 @@ def boxed(
     not let bwrap end it at its own death, and it cannot look into a pid 1 that is
     root's.
     """
-    numbers = identity.uid, identity.gid
+    etc = view.etc(identity.uid, identity.gid)
+    shown = [*view.prefixes(), *etc, *read_only]
     options = (
         *view.ISOLATION,
         *(() if network is Network.OPEN else view.NO_NETWORK),
@@ -170,7 +178,8 @@ def boxed(
         *view.SYSTEM,
         *_tmpfs(view.TMP, tmp_bytes),
         *_tmpfs("/dev/shm", limits.SHM_BYTES),  # noqa: S108
-        *view.bind_words([*view.prefixes(), *view.etc(*numbers), *read_only], writable),
+        *view.bind_words(shown, writable),
+        *view.hiding_words(hidden, shown),
         *(
             word
             for path in rooms

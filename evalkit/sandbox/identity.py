@@ -9,15 +9,19 @@ each has its own count of processes.
 
 from __future__ import annotations
 
-import itertools
 import os
+import secrets
 from pathlib import Path
 
 from evalkit.records import Record
 
-FIRST_UNUSED, N_UNUSED = 65_000, 500
-"""Debian keeps 65000 to 65533 free."""
+UNUSED = ((1_900_000_000, 100_000_000), (65_000, 500))
+"""First of users that nobody is, and how many; Debian keeps 65000 to 65533 free."""
 NEEDED_RIGHTS = {
+    "CHOWN": 0,
+    "DAC_OVERRIDE": 1,
+    "FOWNER": 3,
+    "KILL": 5,
     "SETGID": 6,
     "SETUID": 7,
     "SETPCAP": 8,
@@ -63,15 +67,20 @@ class Identity(Record, frozen=True):
                 os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
 
-_next = itertools.count(os.getpid())
-
-
 def next_identity() -> Identity:
     """Who the next sandbox runs as."""
     if may_drop():
-        number = FIRST_UNUSED + next(_next) % N_UNUSED
+        first, n_unused = unused()
+        # Drawn, not counted: another evalkit may count in a namespace of its own.
+        number = first + secrets.randbelow(n_unused)
         return Identity(number, number, drops=True)
     return Identity(os.getuid(), os.getgid(), drops=False)
+
+
+def unused() -> tuple[int, int]:
+    """The first of the users set aside here, and how many there are; (0, 0): none."""
+    spans = ((first, n) for first, n in UNUSED if _maps(first) and _maps(first + n - 1))
+    return next(spans, (0, 0))
 
 
 def may_drop() -> bool:
@@ -79,7 +88,7 @@ def may_drop() -> bool:
 
     Other roots, in most containers and in user namespaces, are as ordinary users.
     """
-    return os.geteuid() == 0 and _has_rights() and _maps(FIRST_UNUSED + N_UNUSED - 1)
+    return os.geteuid() == 0 and _has_rights() and unused()[1] > 0
 
 
 def _has_rights() -> bool:

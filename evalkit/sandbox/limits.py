@@ -33,6 +33,27 @@ SUBJECT = {
 }
 
 
+LEAST = {"nofile": 512, "nproc": 128}
+"""Limits of the caller's own below which honest work would fail."""
+
+
+def lacking() -> tuple[str, str, str] | None:
+    """Which limit of the caller's is too low: expected, found, and the cure."""
+    for name, least in LEAST.items():
+        number = getattr(resource, f"RLIMIT_{name.upper()}")
+        soft, hard = resource.getrlimit(number)
+        if hard != resource.RLIM_INFINITY and hard < least:
+            flag = {"nofile": "-n", "nproc": "-u"}[name]
+            return (
+                f"a limit of {least} {name} or more",
+                str(hard),
+                f"ulimit {flag} {least}",
+            )
+        if soft != resource.RLIM_INFINITY and soft < least:
+            resource.setrlimit(number, (least, hard))
+    return None
+
+
 def words(limits: Mapping[str, int]) -> list[str]:
     """The words of `prlimit` that set limits; none above the caller's own."""
     return ["prlimit", *(_word(name, value) for name, value in limits.items())]

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
+from pathlib import Path
 
 from evalkit import process
 from evalkit.errors import InputError, SandboxUnavailableError
 from evalkit.records import Isolation
-from evalkit.sandbox import seccomp, view
+from evalkit.sandbox import limits, seccomp, view
 from evalkit.sandbox.box import NONE, PYTHON_OPTIONS, Box, boxed
-from evalkit.sandbox.identity import (
-    FIRST_UNUSED,
-    N_UNUSED,
-    Identity,
-    next_identity,
-)
+from evalkit.sandbox.identity import Identity, next_identity, unused
 
 LEVELS = ("bwrap", NONE)
+HIDDEN = ("cases", "graders", "reference", "runs", ".git")
 TIMEOUT_S = 20.0
 LOOK = """
 import json, os
@@ -37,8 +34,14 @@ CURES = {
 }
 
 
-def open_box(level: str, *, allow_unsandboxed: bool) -> Box:
+def open_box(level: str, *, allow_unsandboxed: bool, root: Path | None = None) -> Box:
     """Probe a level of isolation by really running it.
+
+    Args:
+        level: One of `LEVELS`.
+        allow_unsandboxed: Consent to `none`.
+        root: Whose cases, graders, references, runs and history are hidden, also
+            where they lie in a folder that the sandbox shows.
 
     Raises:
         InputError: The level is unknown, or `none` without consent.
@@ -53,7 +56,8 @@ def open_box(level: str, *, allow_unsandboxed: bool) -> Box:
         )
     if level == NONE:
         return Box(Isolation(NONE, "no isolation, by explicit consent"))
-    return Box(Isolation("bwrap", _probe()))
+    hidden = [root.resolve() / name for name in HIDDEN] if root else []
+    return Box(Isolation("bwrap", _probe()), tuple(map(str, hidden)))
 
 
 @cache
@@ -73,6 +77,9 @@ def _probe() -> str:
         )
     if process.find_program("bwrap") is None:
         raise _unavailable("bwrap", "no such program", "apt-get install bubblewrap")
+    lacking = limits.lacking()
+    if lacking:
+        raise _unavailable(*lacking)
     identity = next_identity()
     argv = (view.python(), *PYTHON_OPTIONS, "-S", "-c", LOOK)
     launch = boxed(argv, {}, "/", as_pid_1=True, identity=identity)
@@ -89,11 +96,10 @@ def _probe() -> str:
             cure or "see what it said",
         ) from error
     _check(json.loads(said), identity)
-    who = (
-        f"users {FIRST_UNUSED} to {FIRST_UNUSED + N_UNUSED - 1}"
-        if identity.drops
-        else "the caller's user"
-    )
+    first, n_unused = unused()
+    who = f"users {first} to {first + n_unused - 1}"
+    if not identity.drops:
+        who = "the caller's user"
     return f"{version.decode().strip()}, system calls filtered, as {who}"
 
 

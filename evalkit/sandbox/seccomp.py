@@ -76,10 +76,12 @@ ABSENT: dict[str, tuple[int, int]] = {
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
 }
 """Answered with ENOSYS, upon which libraries take the older way. The flags of
-clone3 lie in memory, where no filter can read them; the last four make memory that
-belongs to no process, so that nothing would bound it."""
+clone3 lie in memory, where no filter can read them; the last six make what belongs
+to no process, so that nothing would bound it, and no sweep between checks end it."""
 CLONE, SOCKET, IOCTL = (56, 220), (41, 198), (16, 29)
 NEW_NAMESPACE = 0x7E02_0000
 """The CLONE_NEW* flags of clone."""

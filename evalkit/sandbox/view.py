@@ -101,6 +101,23 @@ def bind_words(read_only: Sequence[Mount], writable: Sequence[Mount]) -> list[st
     return made + [w for flag, m in binds for w in (flag, str(m.host), m.seen)]
 
 
+def hiding_words(hidden: Sequence[str], shown: Sequence[Mount]) -> list[str]:
+    """Words of bwrap that cover folders of this machine wherever they would be seen.
+
+    Args:
+        hidden: Folders, resolved; those that do not exist are passed over.
+        shown: What is bound; the system's own is looked at as well.
+    """
+    covers: list[str] = []
+    for mount in (Mount(Path("/usr"), "/usr"), *shown):
+        host = mount.host.resolve()
+        for folder in map(Path, hidden):
+            if folder.is_dir() and folder.is_relative_to(host):
+                seen = str(Path(mount.seen, folder.relative_to(host)))
+                covers += ["--perms", "0555", "--tmpfs", seen, "--remount-ro", seen]
+    return covers
+
+
 @cache
 def filter_program() -> bytes:
     """The filter of system calls for this machine.
