@@ -11,7 +11,8 @@ Modules, from what people use to what everything rests on:
     tables         tables of an analysis
     plots          figures of an analysis
     gates          what must hold before a claim
-    outlines       a draft and a status as tables
+    outlines       a draft as tables
+    progress       how far a run is, as a table and as lines
     audit          is a run what it says it is? read only, trusting nothing
     regrade        verdicts given again, from the same evidence
     probes         what people type, and which skill would serve it

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from IPython.display import DisplayHandle
 
-from evalkit import files, gates, outlines, usage
+from evalkit import files, gates, outlines, progress, usage
 from evalkit.analysis import analyse
 from evalkit.conclusions import Analysis
 from evalkit.errors import InputError
@@ -97,25 +99,35 @@ def carry_out(folder: Path, parameters: RunParameters) -> Status:
 
 
 class Progress:
-    """One display that is written over with each trial that ended."""
+    """One display that is written over with each trial that ended.
 
-    def __init__(self) -> None:
+    Args:
+        now: Gives the time as ISO text, with its zone.
+    """
+
+    def __init__(self, now: Callable[[], str] = utc_now) -> None:
         self._handle = DisplayHandle()
-        self._shown = False
+        self._now = now
+        self._first: tuple[int, datetime] | None = None
 
     def __call__(self, status: Status) -> None:
         """Show where the run stands."""
-        line = (
-            f"{status.n_done} of {status.n_planned} trials, {status.n_calls} of at most "
-            f"{status.max_calls} calls"
-        )
+        now = datetime.fromisoformat(self._now())
+        lines = progress.lines(status, now, self._pace_s(status, now))
         told = {"n_done": status.n_done, "n_planned": status.n_planned}
-        bundle: dict[str, Any] = {PROGRESS: told, "text/plain": line}
-        if self._shown:
-            self._handle.update(bundle, raw=True)
-        else:
+        bundle: dict[str, Any] = {PROGRESS: told, "text/plain": "\n".join(lines)}
+        if self._first is None:
+            self._first = status.n_done, now
             self._handle.display(bundle, raw=True)
-            self._shown = True
+        else:
+            self._handle.update(bundle, raw=True)
+
+    def _pace_s(self, status: Status, now: datetime) -> float | None:
+        """Seconds between two trials that ended, since the first that was told of."""
+        if self._first is None or status.n_done <= self._first[0]:
+            return None
+        n_first, at = self._first
+        return (now - at).total_seconds() / (status.n_done - n_first)
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What is about to run, and how far it is: a draft and a status as tables."""
+"""What is about to run: a draft and a registration as tables."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from scipy import stats as scipy_stats
 
 from evalkit import corpus, reference
 from evalkit.markup import Column, Page, Prose, Shown, Table
-from evalkit.plan import Draft
+from evalkit.plan import Draft, Outline
 from evalkit.records import Registration, Wording
-from evalkit.standing import Status
-from evalkit.wording import count, k_of, listed, n_of, score, short
+from evalkit.wording import (
+    NOT_REPORTED,
+    count,
+    k_of,
+    listed,
+    n_of,
+    score,
+    short,
+    usd,
+)
 
 CONFIDENCE = 0.95
 SPREADS = (0.1, 0.2, 0.3)
@@ -162,6 +170,7 @@ def order(draft: Draft) -> Table:
         ("Calls of the agent", f"{count(outline.n_planned_calls)} planned, "
          f"{count(outline.max_calls)} at most"),
         ("Wall clock", f"at most {outline.deadline_ms / 60_000:,.0f} min"),
+        *_paid(outline),
         ("Order", f"random blocks ({', '.join(outline.first_blocks)}, ...); arms "
          f"within them by a Williams square, imbalance {outline.imbalance}"),
         ("Agent", f"{outline.agent}{' (SIMULATED)' if outline.simulated else ''}"),
@@ -183,24 +192,11 @@ def sealed(registration: Registration) -> Table:
         ("Agent", f"{registration.agent.name} {registration.agent.version}, "
          f"{short(registration.agent.sha256)}"),
         ("Model", registration.plan.model),
+        ("Provider", _provider(registration)),
         ("Isolation", registration.isolation.level),
     ]  # fmt: skip
     columns = (Column("What"), Column("As registered"))
     return Table("What was sealed", columns, tuple(rows))
-
-
-def standing(status: Status) -> Table:
-    """How far a run is."""
-    outcomes = [f"{n} {name}" for name, n in sorted(status.outcomes.items())]
-    rows = [
-        ("State", f"{status.state}{' (SIMULATED)' if status.simulated else ''}"),
-        ("Trials with a result", k_of(status.n_done, status.n_planned)),
-        ("Attempts", count(status.n_attempts)),
-        ("Calls", f"{count(status.n_calls)}, at most {count(status.max_calls)}"),
-        ("Outcomes of attempts", listed(outcomes)),
-    ]
-    columns = (Column("What"), Column("Found"))
-    return Table(f"Run {status.run}", columns, tuple(rows))
 
 
 def next_steps(run: str, parts: Page | None = None) -> Shown:
@@ -215,11 +211,33 @@ def next_steps(run: str, parts: Page | None = None) -> Shown:
     return Page((*parts.parts, said)) if parts else said
 
 
+def _paid(outline: Outline) -> list[tuple[str, str]]:
+    """Who is paid, and how much that may be, before anything is."""
+    found = outline.estimate
+    if found is None:
+        return [("May cost", "nothing: it calls no model")]
+    dollars = NOT_REPORTED
+    if found.usd_least is not None and found.usd_most is not None:
+        dollars = f"{usd(found.usd_least)} to {usd(found.usd_most)}"
+    tokens = f"{count(found.n_tokens_least)} to {count(found.n_tokens_most)} tokens"
+    return [
+        ("Provider", f"{outline.provider}, access {outline.access}"),
+        ("May cost", f"{dollars}, {tokens} ({found.basis})"),
+    ]
+
+
 def _proven(root: Path, case: str) -> str:
     proof = reference.load_proof(root, corpus.load_case(root, case))
     overlays = {row.overlay for row in proof.rows}
     wrong = sum(overlay.startswith(("wrong-", "naive")) for overlay in overlays)
     return f"{n_of(len(overlays), 'delivery', 'deliveries')}, {wrong} of them wrong"
+
+
+def _provider(registration: Registration) -> str:
+    agent = registration.agent
+    if agent.provider is None:
+        return "none: it calls no model"
+    return f"{agent.provider}, access {agent.access}"
 
 
 def _bytes(least: int, most: int) -> str:

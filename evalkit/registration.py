@@ -33,6 +33,7 @@ READING_MODULES = frozenset(
         "parameters",
         "plots",
         "probes",
+        "progress",
         "publish",
         "recall",
         "regrade",
