@@ -1,13 +1,20 @@
 """Whole trials of real agents: a provider on this machine, roots, and what was said.
 
 The provider is `messages_stub.py` as a process of its own. Nothing here knows how
-an agent is started or read: runs are planned, sealed and carried out as users do.
+an agent is started or read: runs are planned, sealed and carried out as users do. Also a program:
+
+    realroot.py direct ROOT
+
+Carries out a run without a gateway, in a network of its own, and tells of it as JSON.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -16,6 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import tinyroot
 from messages_stub import overlay_turns
 
@@ -24,6 +32,7 @@ from evalkit import proof, sandbox
 from evalkit import run as running
 from evalkit.journal import read_journal
 from evalkit.records import (
+    Access,
     AttemptEnded,
     Limits,
     Plan,
@@ -35,6 +44,7 @@ from evalkit.usage import CLASSES
 REPOSITORY = Path(__file__).parent.parent
 STUB = Path(__file__).with_name("messages_stub.py")
 PATIENCE_S = 60.0
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 USED = {"input": 35, "write_5m": 100, "write_1h": 207, "read": 28_173, "output": 308}
 """Tokens of a turn, each class another number."""
 CREDENTIAL = "sk-canary-0f1e2d3c4b5a"
@@ -147,8 +157,8 @@ def real_root(folder: Path, case: str, arms: tuple[str, ...]) -> Path:
     return folder
 
 
-def plan(url: str, **changes: object) -> Plan:
-    """A plan of the tiny corpus with a real agent, one trial of the arm `full`."""
+def plan(url: str, corpus: str = "tiny", **changes: object) -> Plan:
+    """A plan with a real agent: one trial of the arm `full`, of the tiny corpus."""
     chosen = {
         "agent": "claude",
         "provider_url": url,
@@ -157,7 +167,7 @@ def plan(url: str, **changes: object) -> Plan:
         "limits": limits(),
         **changes,
     }
-    return tinyroot.plan(**chosen)
+    return msgspec.structs.replace(tinyroot.plan(**chosen), corpus=corpus)
 
 
 def limits(**changes: int | float) -> Limits:
@@ -206,3 +216,23 @@ def everything(folder: Path) -> Iterator[tuple[Path, bytes]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path, path.read_bytes()
+
+
+def _raise_loopback() -> None:
+    """Bring up the loopback of a network that has just been made."""
+    flags = struct.pack("16sh14x", b"lo", IFF_UP)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, flags)
+
+
+def direct(root: Path) -> None:
+    """Carry out a run without a gateway, in a network that holds nothing but us."""
+    _raise_loopback()
+    with provider(root / "stub", always(*greets(root))) as stub:
+        chosen = plan(stub.url, access=Access.DIRECT, allow_credentialed_tools=True)
+        run = carry_out(root, chosen)
+        print(json.dumps({"run": str(run), "served": stub.served()}))
+
+
+if __name__ == "__main__":
+    {"direct": direct}[sys.argv[1]](Path(sys.argv[2]))
