@@ -283,6 +283,29 @@ def test_evidence_sealed_otherwise_than_journaled_is_refused(own):
         given_again(own)
 
 
+@pytest.mark.parametrize("left", [None, b""])
+def test_a_run_that_no_journal_says_was_begun_is_refused_and_nothing_written(own, left):
+    journal = own[1] / "journal.jsonl"
+    journal.unlink()
+    journal.with_suffix(".lock").unlink(missing_ok=True)
+    if left is not None:
+        journal.write_bytes(left)
+    before = files.watch([own[1]])
+    with pytest.raises(InputError, match="when the run was started") as refused:
+        given_again(own)
+    assert "restore the journal" in str(refused.value)
+    assert f"evalkit run {own[1].name}" in str(refused.value)
+    assert files.watch([own[1]]) == before
+
+
+def test_a_journal_without_a_start_is_refused(own):
+    forger = Forger(own[1])
+    forger.lines = [x for x in forger.lines if x["body"]["type"] != "run-started"]
+    forger.write(chained=True)
+    with pytest.raises(InputError, match=r"found 13 lines, none of a start"):
+        given_again(own)
+
+
 def test_only_one_process_works_on_a_run(own):
     journal = own[1] / "journal.jsonl"
     with Writer(journal, now=running.utc_now), pytest.raises(RunLockedError):

@@ -7,12 +7,13 @@ beside them, and answers given again lie in `regrades/<n>/` beside `trials/`, so
 the seals of attempts stay true. An attempt gets no second line that would only
 repeat its last one.
 
-    again   one grade made again
+    again      one grade made again
+    refusals   what is refused before anything is written
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,7 @@ import msgspec
 
 from evalkit import facts, files, outcomes
 from evalkit.conclusions import Difference
-from evalkit.errors import DriftError, InputError, StoppedEarlyError
+from evalkit.errors import InputError, StoppedEarlyError
 from evalkit.evidence import Evidence
 from evalkit.files import disk
 from evalkit.inflight import InFlight
@@ -41,17 +42,18 @@ from evalkit.regrade.again import (
     Reopened,
     StepAgain,
     grade_step,
+    how_of,
     reopen,
 )
+from evalkit.regrade.refusals import refuse_drift, refuse_unbegun
 from evalkit.run import open_journal
 from evalkit.sandbox import Box
 from evalkit.standing import results_of
 from evalkit.trial import conclude
 
-__all__ = ["ANSWERS", "WORKSPACE", "Regrade", "regrade"]
+__all__ = ["ANSWERS", "FOLDER", "WORKSPACE", "Regrade", "regrade"]
 
 FOLDER = "regrades"
-UNGRADED = "nothing to grade"
 
 
 class AttemptAgain(Record, frozen=True):
@@ -99,14 +101,16 @@ def regrade(
 
     Raises:
         DriftError: A case or fixture is not the registered one; a grader may be.
-        InputError: Evidence is missing or damaged; `audit` says all that is.
+        InputError: No journal says that the run began, or evidence is missing or
+            damaged; `audit` says all that is.
         RunLockedError: Another process works on this run.
         InfrastructureError: No subject could be started, or the disk is full.
         StoppedEarlyError: Ctrl-C.
     """
     registration = load_registration(run)
+    refuse_unbegun(run)
     opened = reopen(registration, root)
-    _refuse_drift(opened)
+    refuse_drift(opened)
     with disk.faults_named(run), open_journal(run, now) as journal:
         deviations = tuple(_deviations(opened, box))
         for deviation in deviations:
@@ -183,7 +187,7 @@ def _give_again(
 def _journal_again(
     journal: Writer, given: _Given, run: Path, kept: Path
 ) -> AttemptAgain:
-    how = _how(given.steps)
+    how = how_of(given.steps)
     key, attempt = given.result.key, given.result.attempt
     own = [
         event.body
@@ -220,13 +224,6 @@ def _keep(place: Path, target: Path, run: Path) -> dict[str, str]:
     }
 
 
-def _how(steps: Sequence[StepAgain]) -> str:
-    ways = list(dict.fromkeys(step.how for step in steps))
-    if len(ways) > 1:
-        return ", ".join(f"{step.step} {step.how}" for step in steps)
-    return ways[0] if ways else UNGRADED
-
-
 def _bare(result: TrialResult) -> TrialResult:
     """A result without times and wording, which vary while the verdict stands."""
     steps = tuple(
@@ -244,24 +241,6 @@ def _bare_grade(grade: Grade) -> Grade:
     return msgspec.structs.replace(
         grade, checks=checks, wall_s=0.0, cpu_s=None, died=died
     )
-
-
-def _refuse_drift(opened: Reopened) -> None:
-    moved = [
-        f"{seal.id} {part}: registered {registered} -> found {found}"
-        for seal in opened.registration.cases
-        for part in ("case", "fixture")
-        for registered in [getattr(seal.digests, part)]
-        for found in [getattr(opened.cases[seal.id].digests, part)]
-        if registered != found
-    ]
-    if moved:
-        listed = "\n  ".join(moved)
-        raise DriftError(
-            f"what would be graded again is not what was registered "
-            f"({opened.registration.run_id}):\n  {listed}\n"
-            f"restore it; only a grader may differ"
-        )
 
 
 def _deviations(opened: Reopened, box: Box) -> Iterable[Deviation]:

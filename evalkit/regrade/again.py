@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from evalkit import agents, corpus, files, grading
@@ -13,6 +14,7 @@ from evalkit.trial import seed_of
 
 ANSWERS = "from the answers"
 WORKSPACE = "by questioning the saved workspace again"
+UNGRADED = "nothing to grade"
 
 
 class Reopened(Record, frozen=True):
@@ -30,6 +32,28 @@ class StepAgain(Record, frozen=True):
     step: str
     how: str
     why: str = ""
+
+
+def how_of(steps: Sequence[StepAgain]) -> str:
+    """How an attempt was graded again, in words; by step where they differ."""
+    ways = list(dict.fromkeys(step.how for step in steps))
+    if len(ways) > 1:
+        return ", ".join(f"{step.step} {step.how}" for step in steps)
+    return ways[0] if ways else UNGRADED
+
+
+def ways_of(how: str, slugs: Sequence[str]) -> dict[str, str] | None:
+    """How each graded step was graded again; None where `how` does not say so."""
+    if how in {ANSWERS, WORKSPACE}:
+        ways = dict.fromkeys(slugs, how)
+    else:
+        told = [f"{slug} {ANSWERS}" in how.split(", ") for slug in slugs]
+        ways = {
+            slug: ANSWERS if replayed else WORKSPACE
+            for slug, replayed in zip(slugs, told, strict=True)
+        }
+    steps = [StepAgain(slug, way) for slug, way in ways.items()]
+    return ways if how_of(steps) == how else None
 
 
 def reopen(registration: Registration, root: Path) -> Reopened:
