@@ -22,6 +22,7 @@ from evalkit.records import (
 )
 
 RATES = usage.parse_rates(files.package_data("prices.toml"))
+FINISHED = (Ended.FINISHED, 0, 1.0)
 VENDOR = "https://api.anthropic.com"
 
 
@@ -132,6 +133,27 @@ def test_an_attempt_whose_grader_died_says_so(tmp_path):
     assert row.details == ("out of memory",)
 
 
+def test_a_refusal_in_a_chain_tells_more_than_the_steps_that_finished(tmp_path):
+    sealed = register(cases=("a",), arms=("full",), repeats=1, steps=("one", "two"))
+
+    def refused(key):
+        second = step("core", slug="two", ended=Ended.REFUSED)
+        return result(key, step("core", slug="one"), second)
+
+    (row,) = judged(tmp_path, sealed, refused).attempts
+    assert (row.outcome, row.ended) == ("scored", "refused")
+
+
+def test_a_failed_choice_does_not_say_how_its_attempt_ended(tmp_path):
+    def chose_nothing(key):
+        calls = (Call("select", Ended.AGENT_ERROR, 1, 1.0), Call("task", *FINISHED))
+        return but(result(key, step("core")), calls=calls)
+
+    sealed = register(cases=("a",), arms=("auto",), repeats=1)
+    (row,) = judged(tmp_path, sealed, chose_nothing).attempts
+    assert (row.outcome, row.ended) == ("scored", "finished")
+
+
 # --- calls by purpose ----------------------------------------------------------
 
 
@@ -161,6 +183,12 @@ def test_calls_that_choose_a_skill_are_counted_and_priced_apart(tmp_path):
     assert prices["auto", "select"] == pytest.approx(prices["full", "task"] / 20)
     (route,) = found.routing[0].rows
     assert route.n_asked == 3
+
+
+def test_a_step_that_got_its_skill_by_its_own_words_asked_no_model(tmp_path):
+    sealed = register(cases=("a",), arms=("auto",), repeats=2)
+    (route,) = judged(tmp_path, sealed).routing[0].rows
+    assert (route.n_steps, route.n_asked) == (2, 0)
 
 
 def test_a_call_that_reports_nothing_leaves_only_its_own_purpose_unknown(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalkit.conclusions import AttemptRow, LostBlock
 from evalkit.facts import INTERRUPTED, Attempt, Facts
+from evalkit.outcomes import SELECT
 from evalkit.records import Call, Outcome, Registration, TrialResult
 from evalkit.schedule import blocks_of
 
@@ -52,7 +53,13 @@ def _fact(registration: Registration, result: TrialResult | None) -> tuple[str, 
     for step in result.steps:
         if result.outcome is Outcome.GRADER_DIED and step.grade and step.grade.died:
             return Outcome.GRADER_DIED.value, step.grade.died
-    calls = [call for step in result.steps for call in step.calls]
+    choosing_counts = result.outcome is Outcome.INFRASTRUCTURE
+    calls = [
+        call
+        for step in result.steps
+        for call in step.calls
+        if call.purpose != SELECT or choosing_counts
+    ]
     same = [c for c in calls if registration.outcomes[c.ended] == result.outcome]
     # Of calls that count alike, one that did not simply finish tells more.
     told: list[Call] = sorted(same, key=lambda call: call.ended == "finished")
