@@ -489,3 +489,12 @@ class Analysis(Record, frozen=True):
     status: str = "not-judged"
     status_sentence: str = ""
     format: int = FORMAT
+
+    @property
+    def stand_in(self) -> str | None:
+        """What stood in for the agent or for its model; None in a real run."""
+        if not self.simulated:
+            return None
+        if self.seals.provider is None:
+            return "a scripted program stood in for the agent"
+        return "a program on this machine stood in for the model"

@@ -13,6 +13,7 @@ import msgspec
 
 from evalkit.conclusions import Analysis
 from evalkit.records import Contrast, Gate
+from evalkit.wording import n_of
 
 PASS, FAIL, UNKNOWN = "pass", "fail", "unknown"
 NO_ISOLATION = "none"
@@ -28,7 +29,7 @@ INSUFFICIENT = "insufficient-sample"
 INCONCLUSIVE = "inconclusive"
 REVIEW = "review-required"
 SENTENCES = {
-    SYNTHETIC: "A scripted program stood in for the agent, so this shows only that the "
+    SYNTHETIC: "The agent or its model was not a real one, so this shows only that the "
     "measurement works.",
     INSUFFICIENT: "Too few tasks were run to say anything about tasks like these; the "
     "numbers describe these tasks only.",
@@ -81,13 +82,13 @@ def _closes(gate: Gate) -> bool:
 
 
 def _evidence_real(analysis: Analysis) -> Gate:
-    seals = analysis.seals
+    seals, stand_in = analysis.seals, analysis.stand_in
     return Gate(
         "evidence real",
-        FAIL if analysis.simulated else PASS,
+        FAIL if stand_in else PASS,
         f"agent {seals.agent} {seals.agent_version}",
-        "A scripted program stood in for the agent."
-        if analysis.simulated
+        f"{stand_in[:1].upper()}{stand_in[1:]}."
+        if stand_in
         else "The agent under test did the work itself.",
     )
 
@@ -107,7 +108,7 @@ def _registration_intact(analysis: Analysis) -> Gate:
         verdict,
         f"registration {seals.registration[:12]} "
         f"{'recomputes' if record.recomputes else 'does not recompute'}; "
-        f"{record.n_starts} starts name "
+        f"{n_of(record.n_starts, 'start')} of the run, naming "
         f"{'it' if record.same_registration else 'another'}; "
         f"{seals.n_events} chained events, head {seals.journal_head[:12]}"
         f"{'; the last line is torn' if record.torn else ''}",

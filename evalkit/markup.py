@@ -78,10 +78,11 @@ class Prose(Shown, frozen=True):
 
 
 class Column(Record, frozen=True):
-    """One column: its heading, and whether its cells are numbers."""
+    """One column: its heading, whether its cells are numbers, or stay on one line."""
 
     head: str
     number: bool = False
+    whole: bool = False
 
 
 class Table(Shown, frozen=True):
@@ -200,4 +201,5 @@ class Page(Shown, frozen=True):
 
 
 def _kind(column: Column) -> str:
-    return ' class="number"' if column.number else ""
+    name = "number" if column.number else "whole" if column.whole else ""
+    return f' class="{name}"' if name else ""

@@ -46,10 +46,12 @@ def question(registration: Registration) -> Prose:
         f"{plan.outcome} of what {who} delivers change with its context "
         f"({listed(arms)}), held against {listed(against)}, and at what price?"
     )
-    warning = (
-        "SIMULATED: the scripted agent delivers prepared solutions with planted "
-        "chances. This run shows that the path works; it says nothing of any model."
+    stand_in = (
+        "the scripted agent delivers prepared solutions with planted chances"
+        if registration.agent.provider is None
+        else "a program on this machine answers in place of a model"
     )
+    warning = f"SIMULATED: {stand_in}. This run shows that the path works; it says nothing of any model."
     paragraphs = (warning, asked) if registration.agent.simulated else (asked,)
     return Prose(paragraphs, "simulated" if registration.agent.simulated else "")
 

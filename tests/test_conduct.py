@@ -73,14 +73,19 @@ def test_direct_access_is_named_as_weaker_in_the_table_and_in_the_limits(tmp_pat
 
 def test_a_program_on_this_machine_is_no_vendor(tmp_path):
     sealed = sealed_for("http://127.0.0.1:9", Access.GATEWAY, simulated=True)
-    shown = tables.agent(judged(tmp_path, sealed)).text
-    assert "a program on this machine (127.0.0.1), so SIMULATED" in shown
+    found = judged(tmp_path, sealed)
+    assert "this machine (127.0.0.1), so SIMULATED" in tables.agent(found).text
+    said = "a program on this machine stood in for the model"
+    assert tables.answer(found).text.startswith(f"SIMULATED: {said}")
+    assert found.gates[0].sentence.lower() == f"{said}."
+    assert said in found.limits[0]
+    assert found.status == "synthetic-only"
 
 
 def test_an_agent_that_calls_no_model_has_no_way_to_one(tmp_path):
     found = judged(tmp_path, sealed_for(None, Access.GATEWAY))
     assert found.seals.access is None
-    assert rows(tables.agent(found))["Way to the model"] == ["none: it calls no model"]
+    assert rows(tables.agent(found))["Model"] == ["none: it calls no model"]
 
 
 # --- how attempts ended ------------------------------------------------------

@@ -23,8 +23,8 @@ def _of_design(analysis: Analysis) -> Iterator[str]:
     design = analysis.design
     if analysis.simulated:
         yield (
-            "SIMULATED: a scripted program stood in for the agent. Nothing here says "
-            "anything about a model or about skills."
+            f"SIMULATED: {analysis.stand_in}. Nothing here says "
+            f"anything about a model or about skills."
         )
     yield (
         f"The numbers are about {_count(design.n_cases, 'task')} only. "

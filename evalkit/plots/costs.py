@@ -34,8 +34,15 @@ def price(analysis: Analysis) -> Shown:
         for row, arm in enumerate(analysis.arms):
             if arm.usd is not None:
                 right.barh(row, arm.usd, 0.6, color="#b8c0c8", edgecolor=INK, lw=0.7)
-            said = f" {wording.usd(arm.usd)}"
-            right.text(arm.usd or 0, row, said, va="center", fontsize=8.5)
+            said = wording.at_least(wording.usd(arm.usd), bound=bool(arm.n_understated))
+            right.annotate(
+                said,
+                (arm.usd or 0, row),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8.5,
+            )
         right.margins(x=0.22)
         right.set_xlim(left=0)
         right.set_xlabel("dollars per trial")

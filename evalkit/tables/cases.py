@@ -33,7 +33,8 @@ def cases(analysis: Analysis) -> Page:
     table = Table(
         "Each case in each arm",
         (
-            *map(Column, ("Case", "Arm")),
+            Column("Case"),
+            Column("Arm", whole=True),
             Column("Mean score", number=True),
             *(Column(f"against {name}", number=True) for name in against),
             Column("All checks passed", number=True),

@@ -22,12 +22,15 @@ def agent(analysis: Analysis) -> Table:
     """The agent that worked, and its way to its model."""
     seals = analysis.seals
     way = _WAYS[seals.access] if seals.access else NO_MODEL
+    asked = (
+        ("Model", seals.model),
+        ("Who answers for the model", provider(analysis)),
+        ("Way to the model", way),
+    )
     rows = (
         ("Agent", f"{seals.agent} {seals.agent_version}"),
         ("sha256 of its executable", seals.executable_sha256),
-        ("Model", seals.model if seals.provider else NO_MODEL),
-        ("Who answers for the model", provider(analysis)),
-        ("Way to the model", way),
+        *(asked if seals.provider else [("Model", NO_MODEL)]),
     )
     columns = (Column("What"), Column("As registered"))
     return Table("The agent, and its way to its model", columns, rows)

@@ -149,7 +149,8 @@ def _purposes(analysis: Analysis) -> Table:
     return Table(
         "Calls by what they were for, all analysed trials together",
         (
-            *map(Column, ("Arm", "To")),
+            Column("Arm"),
+            Column("To", whole=True),
             *(Column(head, number=True) for head in heads),
         ),
         tuple(rows),

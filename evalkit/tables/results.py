@@ -7,24 +7,24 @@ from evalkit.conclusions import Analysis
 from evalkit.markup import Column, Fold, Markup, Page, Prose, Table, escape
 from evalkit.records import Contrast
 
-SIMULATED = "SIMULATED: a scripted program stood in for the agent. Nothing here is about a model."
 DIFFERENCES = {"score": "mean score", "passed": "share of trials that passed"}
 _VERDICTS = {"pass": "pass", "fail": "FAIL", "unknown": "unknown"}
 
 
 def answer(analysis: Analysis) -> Page:
     """The answer in a paragraph, and one row per arm."""
-    stamp = f'<p class="evalkit-stamp"><strong>{escape(SIMULATED)}</strong></p>'
-    head = (Markup(stamp, SIMULATED),) if analysis.simulated else ()
+    said = f"SIMULATED: {analysis.stand_in}. Nothing here is about a model."
+    stamp = f'<p class="evalkit-stamp"><strong>{escape(said)}</strong></p>'
+    head = (Markup(stamp, said),) if analysis.simulated else ()
     found = (_headline(analysis), analysis.status_sentence)
     ended = analysis.integrity.ended
     if ended != "complete":
         found = (f"THE RUN IS UNFINISHED ({ended or 'it did not end'}).", *found)
-    said = (
+    paragraphs = (
         " ".join(reversed(found) if analysis.simulated else found),
         f"{analysis.sentence} Run {analysis.run}: status {analysis.status}.",
     )
-    return Page((*head, Prose(said, "answer"), _in_short(analysis)))
+    return Page((*head, Prose(paragraphs, "answer"), _in_short(analysis)))
 
 
 def gates(analysis: Analysis) -> Table:

@@ -64,8 +64,8 @@ def treatment(analysis: Analysis) -> Page:
             Column("Skills invoked (how often)"),
         ),
         tuple(rows),
-        note="What the model was told is taken from its requests, as they passed the "
-        f"gateway; `{NOT_SEEN}` where none stood, or no request was made.",
+        note="What the model was told is taken from the agent's requests as they "
+        f"passed the gateway: {NOT_SEEN} where none stood, or no request was made.",
     )
     return Page((table, _strays(analysis)))
 
