@@ -52,7 +52,8 @@ def seals(analysis: Analysis) -> Page:
         ("Journal head", f"{found.journal_head}, after {found.n_events} events"),
         ("Corpus", f"{found.corpus}, {found.corpus_digest}"),
         ("Agent", f"{found.agent} {found.agent_version}, {found.executable_sha256}"),
-        ("Model", f"{found.model}, answered for by {conduct.provider(analysis)}"),
+        ("Model", found.model),
+        ("Provider", conduct.provider(analysis)),
         ("Access", found.access.value if found.access else conduct.NO_MODEL),
         ("Source of the run", found.run_source),
         (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from evalkit import wording
 from evalkit.conclusions import Analysis
 from evalkit.markup import Column, Fold, Markup, Page, Prose, Table, escape
 from evalkit.records import Contrast
 
 DIFFERENCES = {"score": "mean score", "passed": "share of trials that passed"}
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _VERDICTS = {"pass": "pass", "fail": "FAIL", "unknown": "unknown"}
 
 
@@ -90,7 +93,7 @@ def arms(analysis: Analysis) -> Table:
             row.arm,
             row.home,
             row.prompt,
-            row.library or "no library",
+            _brief(row.library) if row.library else "no library",
             wording.count(row.n_trials),
             wording.score(row.score),
             wording.k_of_n(row.passed),
@@ -113,6 +116,11 @@ def arms(analysis: Analysis) -> Table:
         note="Means are over cases, each with the same weight. Where many trials have a "
         "score of 1, arms cannot differ much: the cases are too easy to tell.",
     )
+
+
+def _brief(library: str) -> str:
+    """A library's source, its commit by the first characters."""
+    return _COMMIT.sub(lambda found: f"{wording.short(found[0])}...", library)
 
 
 def _differences(analysis: Analysis, measure: str) -> Table:

@@ -58,16 +58,19 @@ def treatment(analysis: Analysis) -> Page:
     )
     table = Table(
         "What reached the agent, by steps",
-        (
-            Column("Arm"),
-            *(Column(head, number=True) for head in heads),
-            Column("Skills invoked (how often)"),
-        ),
+        (Column("Arm"), *(Column(head, number=True) for head in heads)),
         tuple(rows),
         note="What the model was told is taken from the agent's requests as they "
         f"passed the gateway: {NOT_SEEN} where none stood, or no request was made.",
     )
-    return Page((table, _strays(analysis)))
+    used = [
+        (row.arm, _counted(row.skills_invoked))
+        for row in analysis.treatments
+        if row.skills_invoked
+    ]
+    columns = (Column("Arm"), Column("Skills (how often)"))
+    invoked = Table("Skills invoked", columns, tuple(used), empty="none, in any arm.")
+    return Page((table, _strays(analysis), invoked))
 
 
 def _treatment(row: TreatmentRow) -> tuple[str, ...]:
@@ -87,7 +90,6 @@ def _treatment(row: TreatmentRow) -> tuple[str, ...]:
         seen[1],
         wording.k_of(row.n_invoked, row.n_steps),
         wording.k_of(row.n_read, row.n_steps),
-        wording.listed(f"{name} ({n})" for name, n in row.skills_invoked.items()),
     )
 
 
