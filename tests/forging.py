@@ -82,6 +82,15 @@ class Forger:
             head = _digest(raw.encode())
         (self.run / "journal.jsonl").write_text("".join(f"{raw}\n" for raw in written))
 
+    def add(self, body: dict) -> None:
+        """Add a line behind the last."""
+        self.lines.append(json.loads(json.dumps({**self.lines[-1], "body": body})))
+
+    def regraded(self) -> list[dict]:
+        """The bodies of all lines of verdicts given again."""
+        bodies = [line["body"] for line in self.lines]
+        return [body for body in bodies if body["type"] == "regraded"]
+
     def drop(self, result: dict, *, folder: bool) -> None:
         """Take every line of a trial out, and its evidence too."""
         if folder:

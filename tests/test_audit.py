@@ -28,6 +28,7 @@ from evalkit.registration import load_registration, seal
 LEVEL = tinyroot.isolation()
 CONSENT = {"allow_unsandboxed": LEVEL == "none"}
 RATES = usage.parse_rates(files.package_data("prices.toml"))
+N_TRIALS = 6
 READINGS = {"drift", "report", "proofs"}
 """Findings about what lies beside the run."""
 
@@ -399,6 +400,80 @@ def test_a_run_that_has_not_begun_has_nothing_that_fails(own_root):
     run = planning.seal_plan(tinyroot.plan(), own_root, now=running.utc_now)
     found = audit(run, own_root, **CONSENT)
     assert (found.verdict, found.journal_head) == ("unknown", None)
+
+
+@pytest.mark.parametrize("folder", ["trials", None])
+def test_evidence_without_any_journal_fails_by_name(own, folder):
+    _, run = own
+    (run / "journal.jsonl").unlink()
+    (run / "analysis.json").unlink()
+    (run / "report.html").unlink()
+    if folder is None:
+        shutil.rmtree(run / "trials")
+    told = finding(audited(own), "journal chain")
+    assert (told.verdict == "fail") is (folder is not None)
+    if folder:
+        assert len(told.evidence) == N_TRIALS
+        assert told.evidence[0].startswith(
+            "greet.baseline.r1: evidence, but no journal"
+        )
+
+
+def test_lines_without_a_start_fail_by_name(own, forger):
+    forger.lines = [x for x in forger.lines if x["body"]["type"] != "run-started"]
+    forger.write(chained=True)
+    told = finding(audited(own), "journal chain")
+    assert (told.verdict, told.evidence[0]) == (
+        "fail",
+        "13 lines, none of a start of the run",
+    )
+
+
+def _try_twice_before(forger, result, *, told):
+    """Two tries without a result before the one that counts; `told` has lines."""
+    old = forger.folder(result)
+    key, first = result["key"], {"type": "attempt-started", "key": result["key"]}
+    at = next(
+        n
+        for n, line in enumerate(forger.lines)
+        if line["body"] == {**first, "attempt": 1}
+    )
+    shutil.move(old, old.with_name("3"))
+    result["attempt"] = 3
+    forger.reseal(result, attempt=3)
+    begun = [{**first, "attempt": n} for n in ((1, 2, 3) if told else (3,))]
+    line = forger.lines[at]
+    forger.lines[at : at + 1] = [{**line, "body": body} for body in begun]
+    forger.write(chained=True)
+    return f"{key['case']}.{key['arm']}.r{key['repeat']}"
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_attempts_that_left_no_result_are_unknown_and_named(own, forger, told):
+    name = _try_twice_before(forger, forger.ended(), told=told)
+    found = audited(own)
+    attempts = finding(found, "attempts")
+    assert (attempts.verdict, attempts.evidence) == (
+        "unknown",
+        (
+            f"2 attempts of {name} left no result (1, 2); why cannot be seen from the "
+            f"record",
+        ),
+    )
+    trials = finding(found, "trials")
+    assert trials.verdict == "pass"
+    assert "carried out once" not in trials.evidence[0]
+    n_begun = N_TRIALS + (2 if told else 0)
+    assert f"6 with one result that counts; {n_begun} attempts" in trials.evidence[0]
+
+
+def test_attempts_that_all_left_a_result_pass(own):
+    found = audited(own)
+    assert finding(found, "attempts").verdict == "pass"
+    assert finding(found, "attempts").evidence == (
+        "6 attempts begun, each with a result",
+    )
+    assert "each carried out once" in finding(found, "trials").evidence[0]
 
 
 def test_the_command_ends_with_1_where_a_finding_fails(own, forger):

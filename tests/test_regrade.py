@@ -11,7 +11,7 @@ import tinyroot
 from forging import Forger
 from typer.testing import CliRunner
 
-from evalkit import files, gates, sandbox, standing, tables, usage
+from evalkit import files, gates, sandbox, scoring, standing, tables, usage
 from evalkit import plan as planning
 from evalkit import run as running
 from evalkit.analysis import analyse
@@ -22,9 +22,10 @@ from evalkit.evidence import attempts_kept
 from evalkit.facts import gather
 from evalkit.grading import read_verdict
 from evalkit.journal import Writer, read_journal
-from evalkit.records import AttemptEnded, Deviation, Regraded
+from evalkit.records import AttemptEnded, CheckResult, Deviation, Regraded
 from evalkit.registration import load_registration
 from evalkit.regrade import ANSWERS, WORKSPACE, regrade
+from evalkit.regrade.again import UNGRADED
 
 LEVEL = tinyroot.isolation()
 CONSENT = {"allow_unsandboxed": LEVEL == "none"}
@@ -214,6 +215,121 @@ def test_answers_of_a_regrade_that_were_edited_are_named_by_an_audit(own):
     regrades = next(f for f in found.findings if f.check == "regrades")
     assert regrades.verdict == "fail"
     assert len(regrades.evidence) == 1
+
+
+def held(own):
+    """What an audit says of the verdicts given again."""
+    found = audit(own[1], own[0], **CONSENT)
+    return next(one for one in found.findings if one.check == "regrades")
+
+
+def turned(result):
+    """A copy of a result whose check of the name came out the other way."""
+    other = json.loads(json.dumps(result))
+    for check in other["steps"][0]["grade"]["checks"]:
+        if check["id"] == "says-name":
+            check.update(passed=not check["passed"], reason="")
+    return other
+
+
+@pytest.mark.parametrize("how", [ANSWERS, WORKSPACE, UNGRADED, "by looking hard"])
+def test_verdicts_given_again_that_nothing_gave_are_each_named(own, how):
+    forger = Forger(own[1])
+    for result in forger.results():
+        forger.add({"type": "regraded", "result": turned(result), "how": how})
+    forger.write(chained=True)
+    told = held(own)
+    assert told.verdict == "fail"
+    text = "\n".join(told.evidence)
+    for result in lines(own, AttemptEnded):
+        assert f"{result.result.key}, attempt 1, graded again: " in text
+    fault = {
+        ANSWERS: "task: from the answers: says-name: journaled passed of weight 2, now "
+        "failed of weight 2",
+        WORKSPACE: "task: its workspace, questioned again: says-name: journaled passed",
+    }.get(how, f"says {how!r}, which is no way of grading its steps")
+    assert fault in text
+    assert ("no answers are kept" in text) is (how == WORKSPACE)
+
+
+def test_a_regrade_that_names_the_answers_of_another_place_is_named(own):
+    forger = Forger(own[1])
+    result = forger.ended()
+    path = forger.step(result) / "answers.jsonl"
+    kept = {path.relative_to(own[1]).as_posix(): files.file_digest(path)}
+    body = {"type": "regraded", "result": result, "how": WORKSPACE, "answers": kept}
+    forger.add(body)
+    forger.write(chained=True)
+    assert any("is no place for its answers" in one for one in held(own).evidence)
+
+
+def test_kept_answers_that_do_not_give_their_verdict_are_named(own):
+    ask_otherwise(own)
+    given_again(own)
+    forger = Forger(own[1])
+    body = forger.regraded()[0]
+    (name,) = [n for n in body["answers"] if n.endswith("answers.jsonl")]
+    body["result"] = turned(body["result"])
+    *rows, verdict = (own[1] / name).read_text().splitlines()
+    checks = [CheckResult(**c) for c in forger.grade_of(body["result"])["checks"]]
+    line = {**json.loads(verdict), "verdict": scoring.score_line(checks)}
+    (own[1] / name).write_text("\n".join([*rows, json.dumps(line)]) + "\n")
+    body["answers"][name] = files.file_digest(own[1] / name)
+    forger.write(chained=True)
+    told = held(own)
+    assert told.verdict == "fail"
+    assert "task: from the answers kept: says-name: journaled" in told.evidence[0]
+    assert "task: its workspace, questioned again: says-name" in told.evidence[1]
+
+
+def test_anything_but_the_grade_that_a_regrade_tells_otherwise_is_named(own):
+    given_again(own)
+    forger = Forger(own[1])
+    one, two, *_ = forger.regraded()
+    one["result"]["steps"][0]["requests"][0]["output"] += 1
+    two["result"]["outcome"] = "infrastructure"
+    forger.write(chained=True)
+    told = held(own)
+    assert told.verdict == "fail"
+    assert "requests[0].output" in told.evidence[0]
+    assert "result.outcome" in told.evidence[1]
+    assert len(told.evidence) == 2
+
+
+def test_a_verdict_by_a_grader_that_is_not_here_is_unknown_and_named(own):
+    path = own[0] / "graders/greet/grade.py"
+    was = path.read_text()
+    forgive(own)
+    given_again(own)
+    assert held(own).verdict == "pass"
+    path.write_text(was)
+    told = held(own)
+    assert told.verdict == "unknown"
+    assert len(told.evidence) == N_TRIALS
+    assert "a grader that is not here" in told.evidence[0]
+
+
+def test_another_grader_without_a_line_that_tells_of_it_is_named(own):
+    given_again(own)
+    forger = Forger(own[1])
+    forger.grade_of(forger.regraded()[0]["result"])["grader_digest"] = "f" * 64
+    forger.write(chained=True)
+    told = held(own)
+    assert told.verdict == "fail"
+    assert "no line tells of that departure" in told.evidence[0]
+
+
+def test_of_verdicts_by_several_graders_only_those_by_others_are_unknown(own):
+    given_again(own)
+    ask_otherwise(own)
+    given_again(own)
+    (own[0] / "graders/greet/grade.py").write_text(
+        tinyroot.FILES["graders/greet/grade.py"].lstrip("\n")
+    )
+    given_again(own)
+    told = held(own)
+    assert told.verdict == "unknown"
+    assert len(told.evidence) == N_TRIALS
 
 
 def test_questioning_again_alike_keeps_no_second_set_of_answers(own):

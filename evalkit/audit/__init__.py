@@ -8,32 +8,31 @@ with workspaces to match: for that, compare the head with one kept elsewhere.
 
     record     seal, journal, heads in reports
     trials     planned, carried out once, in order
+    attempts   begun, and ended with a result
     verdicts   attempts against their evidence, graded again
+    examined   findings about all attempts together
+    regrades   verdicts given again, against the first and made once more
     drift      what is here now against what was registered
     finding    one thing checked
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 from evalkit import agents, sandbox
-from evalkit.audit import drift, record, trials
-from evalkit.audit.finding import FAIL, PASS, UNKNOWN, Finding, judged
+from evalkit.audit import drift, record, regrades, trials
+from evalkit.audit.attempts import check_attempts
+from evalkit.audit.examined import judge
+from evalkit.audit.finding import FAIL, PASS, UNKNOWN, Finding
 from evalkit.audit.record import Lines
-from evalkit.audit.verdicts import Examined, examine, regrade_faults
+from evalkit.audit.regrades import Held, Holder
+from evalkit.audit.verdicts import Examined, examine
 from evalkit.errors import SandboxUnavailableError, StoppedEarlyError
 from evalkit.inflight import InFlight
-from evalkit.records import (
-    Isolation,
-    Record,
-    Registration,
-    Regraded,
-    RunStarted,
-    TrialResult,
-)
+from evalkit.records import Record, Regraded, TrialResult
 from evalkit.registration import own_digest
 from evalkit.regrade.again import Reopened
 from evalkit.sandbox import Box
@@ -90,10 +89,10 @@ def audit(
     opened = Reopened(registration, root, cases, reader)
     findings = (
         record.check_registration(registration, lines),
-        record.check_chain(lines),
+        record.check_chain(lines, run),
         trials.check_trials(registration, lines, run),
+        check_attempts(lines.events),
         *_examine_all(opened, lines, run, box, n_workers=n_workers, done=done),
-        _regrades(lines, run),
         drift.check_proofs(registration, root),
         drift.check_drift(registration, cases, root),
         record.check_reports(registration, lines, run),
@@ -113,9 +112,7 @@ def audit(
 def _open_box(level: str, root: Path, *, allow_unsandboxed: bool) -> Box | str:
     """The sandbox, or why there is none here."""
     try:
-        return sandbox.open_box(
-            level, allow_unsandboxed=allow_unsandboxed, root=root
-        )
+        return sandbox.open_box(level, allow_unsandboxed=allow_unsandboxed, root=root)
     except SandboxUnavailableError as error:
         return str(error)
 
@@ -140,113 +137,42 @@ def _examine_all(
         if done:
             done(len(found), len(told))
 
+    looks = [partial(look, *one) for one in enumerate(told)]
     with InFlight(n_workers) as in_flight:
         try:
-            in_flight.carry_out([partial(look, *one) for one in enumerate(told)])
+            in_flight.carry_out(looks)
+            held = _hold_all(opened, lines, run, usable, in_flight)
         except KeyboardInterrupt as error:
             raise StoppedEarlyError(
                 f"{run.name}: the audit was stopped by Ctrl-C after {len(found)} of "
                 f"{len(told)} attempts; audit again"
             ) from error
-    examined = [found[n] for n in range(len(told))]
-    why_not = [box] if isinstance(box, str) else []
-    left_out = [f"{case}: not as registered here" for case in moved]
-    gone = sorted({r.key.case for r in told} - set(opened.cases))
-    return _findings(opened.registration, lines, examined, why_not, left_out, gone)
-
-
-def _findings(
-    registration: Registration,
-    lines: Lines,
-    found: Sequence[Examined],
-    why_not: list[str],
-    left_out: list[str],
-    gone: list[str],
-) -> tuple[Finding, ...]:
-    n = len(found)
-    n_replayed = sum(one.n_replayed for one in found)
-    n_questioned = sum(one.n_questioned for one in found)
     return (
-        judged(
-            "evidence",
-            [wrong for one in found for wrong in one.evidence],
-            well=f"{n} attempts, every file as sealed, every seal as journaled",
-            good="No file of evidence was changed since it was sealed.",
-            bad="Evidence was changed, added or removed after it was sealed.",
+        *judge(
+            opened.registration,
+            lines,
+            [found[n] for n in range(len(told))],
+            why_not=[box] if isinstance(box, str) else [],
+            left_out=[f"{case}: not as registered here" for case in moved],
+            gone=sorted({r.key.case for r in told} - set(opened.cases)),
         ),
-        judged(
-            "isolation",
-            [
-                *_started_otherwise(registration.isolation, lines),
-                *(wrong for one in found for wrong in one.isolation),
-            ],
-            well=f"{registration.isolation.level} for {n} attempts, as registered",
-            good="Every attempt was shut off as registered.",
-            bad="Some attempts were shut off otherwise than registered; they are void.",
-        ),
-        _made_again(
-            "conclusions",
-            [wrong for one in found for wrong in one.conclusion],
-            [f"{case}: cannot be opened here" for case in gone],
-            well=f"{n} results, equal in every field to what the evidence gives",
-            bad="The journal says something that does not follow from the evidence.",
-        ),
-        _made_again(
-            "answers",
-            [wrong for one in found for wrong in one.answers],
-            left_out,
-            well=f"{n_replayed} grades, made again from their recorded answers",
-            bad="A verdict does not follow from the recorded answers.",
-        ),
-        _made_again(
-            "workspaces",
-            [wrong for one in found for wrong in one.workspace],
-            [*why_not, *left_out],
-            well=f"{n_questioned} saved workspaces questioned again",
-            bad="A saved workspace, questioned again, gets another verdict: answers or "
-            "workspace were forged, or what was delivered does not behave alike twice.",
-        ),
+        regrades.judge(held),
     )
 
 
-def _made_again(
-    check: str, wrong: list[str], missing: list[str], *, well: str, bad: str
-) -> Finding:
-    if missing and not wrong:
-        told = "Not all of it could be made again here."
-        return Finding(check, UNKNOWN, tuple(missing), told)
-    good = "Made again, it came out as journaled."
-    return judged(check, wrong, well=well, good=good, bad=bad)
+def _hold_all(
+    opened: Reopened, lines: Lines, run: Path, box: Box | None, in_flight: InFlight
+) -> list[Held]:
+    told = [e.body for e in lines.events if isinstance(e.body, Regraded)]
+    moved = drift.moved(opened.registration, opened.cases, ("case", "fixture"))
+    holder = Holder(opened, run, lines.events, box, frozenset(moved))
+    held: dict[int, Held] = {}
 
+    def hold(n: int, body: Regraded) -> None:
+        held[n] = holder.hold(body)
 
-def _started_otherwise(registered: Isolation, lines: Lines) -> list[str]:
-    starts = [e.body for e in lines.events if isinstance(e.body, RunStarted)]
-    return [
-        f"a start at {start.isolation.level}, registered {registered.level}"
-        for start in starts
-        if start.isolation.level != registered.level
-    ]
-
-
-def _regrades(lines: Lines, run: Path) -> Finding:
-    own = [e.body for e in lines.events if isinstance(e.body, Regraded)]
-    firsts = {(r.key, r.attempt) for r in results_of(lines.events)}
-    wrong = [fault for body in own for fault in regrade_faults(run, body)]
-    wrong += [
-        f"{body.result.key}, attempt {body.result.attempt}: graded again, but never "
-        f"at first"
-        for body in own
-        if (body.result.key, body.result.attempt) not in firsts
-    ]
-    return judged(
-        "regrades",
-        wrong,
-        well=f"{len(own)} verdicts given again, their new answers as journaled"
-        if own
-        else "no verdict was given again",
-        good="First verdicts stand; those given again are kept beside them.",
-        bad="What was kept of verdicts given again is damaged.",
-    )
+    in_flight.carry_out([partial(hold, *one) for one in enumerate(told)])
+    return [held[n] for n in range(len(told))]
 
 
 def _gravest(findings: Iterable[Finding]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,12 +26,18 @@ def open_cases(registration: Registration, root: Path) -> dict[str, Case]:
     return found
 
 
-def moved(registration: Registration, cases: dict[str, Case]) -> dict[str, list[str]]:
+PARTS = ("case", "fixture", "grader")
+"""What a grade rests on."""
+
+
+def moved(
+    registration: Registration, cases: dict[str, Case], parts: Sequence[str] = PARTS
+) -> dict[str, list[str]]:
     """By case, the parts a grade rests on that are not the registered ones."""
     return {
         seal.id: wrong
         for seal in registration.cases
-        if (wrong := list(_moved_parts(seal, cases.get(seal.id))))
+        if (wrong := list(_moved_parts(seal, cases.get(seal.id), parts)))
     }
 
 
@@ -104,11 +110,13 @@ def check_proofs(registration: Registration, root: Path) -> Finding:
 _NONE = "no proof is kept here"
 
 
-def _moved_parts(seal: CaseSeal, case: Case | None) -> Iterator[str]:
+def _moved_parts(
+    seal: CaseSeal, case: Case | None, parts: Sequence[str]
+) -> Iterator[str]:
     if case is None:
         yield "cannot be opened here"
         return
-    for part in ("case", "fixture", "grader"):
+    for part in parts:
         old, new = getattr(seal.digests, part), getattr(case.digests, part)
         if old != new:
             yield f"{part}: registered {old} -> found {new}"

@@ -107,8 +107,15 @@ def check_registration(registration: Registration, lines: Lines) -> Finding:
     )
 
 
-def check_chain(lines: Lines) -> Finding:
-    """Is every line bound to the one before it?"""
+def check_chain(lines: Lines, run: Path) -> Finding:
+    """Is there a record of what was done, each line bound to the one before it?"""
+    if unsaid := list(_unsaid(lines, run)):
+        return Finding(
+            "journal chain",
+            FAIL,
+            (*([lines.fault] if lines.fault else []), *unsaid),
+            "The journal was removed, or its beginning was: restore it from a copy.",
+        )
     if lines.fault is None and lines.torn:
         return Finding(
             "journal chain",
@@ -178,6 +185,18 @@ def _order_faults(registration: Registration) -> Iterator[str]:
         yield f"its order of trials is not the one that seed {plan.seed} gives"
     elif schedule.imbalance(made) != registration.imbalance:
         yield f"states imbalance {registration.imbalance}, is {schedule.imbalance(made)}"
+
+
+def _unsaid(lines: Lines, run: Path) -> Iterator[str]:
+    """What was done although no line says that the run was begun."""
+    if any(isinstance(event.body, RunStarted) for event in lines.events):
+        return
+    folder = run / "trials"
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if lines.heads:
+        yield f"{len(lines.heads)} lines, none of a start of the run"
+    for name in names:
+        yield f"{name}: evidence, but no journal says that the run was begun"
 
 
 class _Stated(Record, frozen=True):

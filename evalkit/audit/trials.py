@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evalkit import schedule
+from evalkit.audit.attempts import lost_attempts
 from evalkit.audit.finding import UNKNOWN, Finding, judged
 from evalkit.audit.record import Lines
 from evalkit.evidence import attempts_kept
@@ -49,9 +50,20 @@ def check_trials(registration: Registration, lines: Lines, run: Path) -> Finding
     return judged(
         "trials",
         wrong,
-        well=f"{n_planned} planned trials, each carried out once, in order",
+        well=_carried_out(registration, lines.events),
         good="Every planned trial is accounted for.",
         bad="Trials are missing, were carried out twice, or not as planned.",
+    )
+
+
+def _carried_out(registration: Registration, events: Sequence[Event]) -> str:
+    n_planned, n_begun = len(registration.schedule), len(_started(events))
+    if n_begun == n_planned and not lost_attempts(events):
+        return f"{n_planned} planned trials, each carried out once, in order"
+    n_settled = len({r.key for r in _ended(events) if _counts(r)})
+    return (
+        f"{n_planned} planned trials in order, {n_settled} with one result that "
+        f"counts; {n_begun} attempts were begun"
     )
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 
 from evalkit import files
-from evalkit.errors import EvalkitError, InputError, StoppedEarlyError
+from evalkit.errors import EvalkitError, StoppedEarlyError
 from evalkit.evidence import Evidence, StepEvidence
-from evalkit.grading import read_verdict
-from evalkit.records import Grade, Record, Regraded, Step, StepResult, TrialResult
+from evalkit.records import Grade, Record, Step, StepResult, TrialKey, TrialResult
 from evalkit.registration import differing
 from evalkit.regrade.again import Reopened, from_answers, from_workspace
 from evalkit.sandbox import Box
@@ -60,24 +59,6 @@ def examine(
         isolation=tuple(_isolation(opened, evidence, told)),
         conclusion=tuple(f"{name}: {wrong}" for wrong in concluded),
     )
-
-
-def regrade_faults(run: Path, told: Regraded) -> Iterator[str]:
-    """What is wrong with the answers that a regrade kept."""
-    name = f"{told.result.key}, attempt {told.result.attempt}, graded again"
-    for path, digest in told.answers.items():
-        where = run / files.safe_relative(path)
-        try:
-            found = files.sha256(files.read_regular(where, max_bytes=2**30))
-        except InputError as error:
-            yield f"{name}: {error}"
-            continue
-        if found != digest:
-            yield f"{name}: {path} is {found}, journaled {digest}"
-        elif where.name == "answers.jsonl":
-            grades = [step.grade for step in told.result.steps]
-            if read_verdict(where) not in grades:
-                yield f"{name}: {path} states another grade than the journal"
 
 
 def _evidence(evidence: Evidence, told: TrialResult) -> Iterator[str]:
@@ -151,7 +132,7 @@ def _grade_again(
             answers += [f"{name}: {w}" for w in wrong]
         if box is not None:
             n_questioned += 1
-            wrong = _questioned(opened, found, told, step, grade, box)
+            wrong = questioned(opened, found, told.key, step, grade, box)
             workspace += [f"{name}: {w}" for w in wrong]
     return Examined(
         answers=tuple(answers),
@@ -181,21 +162,22 @@ def _replayed(
     again = from_answers(opened, found, case, step, grade)
     if again.grade is None:
         return [f"the recorded answers give no grade: {again.why}"]
-    return _other_checks(grade, again.grade, wording=True)
+    return other_checks(grade, again.grade, wording=True)
 
 
-def _questioned(
+def questioned(
     opened: Reopened,
     found: StepEvidence,
-    told: TrialResult,
+    key: TrialKey,
     step: Step,
     grade: Grade,
     box: Box,
 ) -> list[str]:
+    """What a saved workspace, questioned again, says against a grade."""
     with files.private_folder() as private:
         kept = private / "new" / "answers.jsonl"
         try:
-            again = from_workspace(opened, found, told.key, step, box=box, answers=kept)
+            again = from_workspace(opened, found, key, step, box=box, answers=kept)
         except StoppedEarlyError:
             raise
         except (EvalkitError, OSError, ValueError) as error:
@@ -204,10 +186,10 @@ def _questioned(
         return [
             f"journaled {grade.died or 'a verdict'}, now {again.died or 'a verdict'}"
         ]
-    return _other_checks(grade, again, wording=False)
+    return other_checks(grade, again, wording=False)
 
 
-def _other_checks(told: Grade, found: Grade, *, wording: bool) -> list[str]:
+def other_checks(told: Grade, found: Grade, *, wording: bool) -> list[str]:
     """Checks that came out otherwise; reasons vary where a subject is questioned."""
     old = {check.id: check for check in told.checks}
     new = {check.id: check for check in found.checks}
