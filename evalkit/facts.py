@@ -171,7 +171,6 @@ def calls_of(result: TrialResult | None) -> tuple[Call, ...]:
 def requests_of(result: TrialResult | None) -> tuple[Request, ...] | None:
     """Requests of an attempt; None where a call reports none, or none was made."""
     called = [step for step in steps_of(result) if step.calls]
-    # A call without a request may have been served without being counted.
     if not called or any(_silent(step) for step in called):
         return None
     return tuple(request for step in called for request in step.requests)
@@ -180,6 +179,11 @@ def requests_of(result: TrialResult | None) -> tuple[Request, ...] | None:
 def is_understated(result: TrialResult | None) -> bool:
     """True where nobody told what some requests of an attempt used."""
     return any(step.n_unknown_requests for step in steps_of(result))
+
+
+def is_watched(step: StepResult) -> bool:
+    """True where a gateway saw the requests of a step, so that there were no others."""
+    return step.n_unknown_requests is not None
 
 
 def differences(first: TrialResult, again: TrialResult) -> tuple[Difference, ...]:
@@ -219,6 +223,9 @@ def steps_of(result: TrialResult | None) -> tuple[StepResult, ...]:
 
 
 def _silent(step: StepResult) -> bool:
+    # Where nobody looked, a call without a request may have been served uncounted.
+    if is_watched(step):
+        return False
     spoken = {request.call for request in step.requests}
     return len(spoken) < len(step.calls)
 

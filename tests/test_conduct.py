@@ -271,6 +271,16 @@ def test_requests_of_unknown_usage_make_sums_lower_bounds(tmp_path):
     assert all("more tokens than are counted" in (c.warning or "") for c in tokens)
 
 
+def test_a_call_of_which_the_gateway_saw_no_served_request_used_nothing(tmp_path):
+    """All its requests failed, and the gateway was its only way."""
+    sealed = register(cases=("a",), arms=("full",), repeats=1)
+    (key,) = sealed.schedule
+    failed = but(infrastructure(key), n_unknown_requests=0)
+    bodies = attempts(failed, result(key, step("core"), attempt=2))
+    spent = analyse(sealed, record(tmp_path, sealed, bodies), RATES).cost.all_attempts
+    assert (spent.n_unreported, spent.tokens) == (0, 1000)
+
+
 def test_requests_nobody_looked_at_are_not_called_none(tmp_path, one_arm):
     found = judged(tmp_path, one_arm)
     assert found.usage[0].n_unknown_requests is None

@@ -72,27 +72,29 @@ def disagreements(priced: Sequence[Priced]) -> tuple[Disagreement, ...]:
     )
 
 
-def _calls(priced: Priced) -> Iterator[tuple[Call, list[Request]]]:
+def _calls(priced: Priced) -> Iterator[tuple[Call, list[Request] | None]]:
+    """Each call with its requests; None where it reports none and nobody looked."""
     for step in facts.steps_of(priced.trial.result):
         for n, call in enumerate(step.calls):
-            yield call, [request for request in step.requests if request.call == n]
+            own = [request for request in step.requests if request.call == n]
+            yield call, own if own or facts.is_watched(step) else None
 
 
 def _purpose_row(
     arm: str,
     purpose: str,
-    made: Sequence[tuple[Call, list[Request]]],
+    made: Sequence[tuple[Call, list[Request] | None]],
     rates: Rates,
     accounting: str,
 ) -> PurposeRow:
-    requests = [request for _, own in made for request in own]
-    n_reported = sum(bool(own) for _, own in made)
-    known = requests if n_reported == len(made) else None
+    reported = [own for _, own in made if own is not None]
+    requests = [request for own in reported for request in own]
+    known = requests if len(reported) == len(made) else None
     return PurposeRow(
         arm=arm,
         purpose=purpose,
         n_calls=len(made),
-        n_reported=n_reported,
+        n_reported=len(reported),
         tokens=None if known is None else sum(map(facts.total_tokens, known)),
         usd=dollars(known, rates, accounting),
         usd_list=dollars(known, rates, LIST),

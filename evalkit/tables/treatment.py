@@ -75,7 +75,11 @@ def treatment(analysis: Analysis) -> Page:
 
 def _treatment(row: TreatmentRow) -> tuple[str, ...]:
     seen = [
-        NOT_SEEN if found is None else wording.k_of(found, of)
+        wording.NOT_APPLICABLE
+        if of == 0
+        else NOT_SEEN
+        if found is None
+        else wording.k_of(found, of)
         for found, of in (
             (row.n_listed, row.n_offered),
             (row.n_carried, row.n_injected),
