@@ -74,8 +74,7 @@ class Caller:
             self._inputs.agent.command,
             marks=self._marks(delivery),
         )
-        below = f"{self._inputs.agent.config_home}/projects"
-        self._evidence.add_session(self._place.home.host, below)
+        self._evidence.add_session(self._place.home.host, self._inputs.agent.sessions)
         return True
 
     def _choose(self, selection: Selection) -> Selection | None:

@@ -44,6 +44,7 @@ class Hostile:
     """An adapter like any other; its program is not."""
 
     config_home = claude.CONFIG_HOME
+    sessions = claude.SESSIONS
     simulated = True
     vendor = None
     selects = False

@@ -52,6 +52,14 @@ CREDENTIAL = "sk-canary-0f1e2d3c4b5a"
 CHOOSES = "You choose at most one skill for a task"
 """Stands in every selection call and in no other."""
 
+RUNS = """
+import sys
+from pathlib import Path
+from evalkit.run import run_plan
+run_plan(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+"""A program that carries out a run."""
+
 
 class StubProcess:
     """The stub as a real server, and what it logged."""

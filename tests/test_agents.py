@@ -110,7 +110,7 @@ class Started:
     @property
     def session(self) -> Path:
         """The agent's own session files."""
-        return self.home / self.agent.config_home / "projects"
+        return self.home / self.agent.sessions
 
     @property
     def script(self) -> dict:

@@ -438,13 +438,6 @@ def test_a_changed_executable_is_drift(own_root, tmp_path):
 
 # --- ended by force ---------------------------------------------------------
 
-RUNS = """
-import sys
-from pathlib import Path
-from evalkit.run import run_plan
-run_plan(Path(sys.argv[1]), Path(sys.argv[2]))
-"""
-
 
 def test_a_run_that_is_killed_goes_on_and_does_each_trial_once(own_root, tmp_path):
     told = realroot.greets(own_root)
@@ -453,7 +446,7 @@ def test_a_run_that_is_killed_goes_on_and_does_each_trial_once(own_root, tmp_pat
     with realroot.provider(tmp_path / "stub", script) as stub:
         plan = realroot.plan(stub.url, arms=("full", "routed", "baseline"), repeats=2)
         run = realroot.seal(own_root, plan)
-        argv = [sys.executable, "-c", RUNS, str(run), str(own_root)]
+        argv = [sys.executable, "-c", realroot.RUNS, str(run), str(own_root)]
         killed = subprocess.Popen(argv)
         stub.await_lines("asked", 6)
         killed.send_signal(signal.SIGKILL)

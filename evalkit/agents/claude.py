@@ -21,6 +21,7 @@ from evalkit.sandbox import Mount
 from evalkit.transcript import End, Session
 
 CONFIG_HOME = ".claude"
+SESSIONS = f"{CONFIG_HOME}/projects"
 TEMPORARY = "tmp"
 TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "Skill", "Write")
 BUNDLED_SKILLS = ("doctor", "plugin-authoring")
@@ -64,6 +65,7 @@ class Claude:
     """
 
     config_home = CONFIG_HOME
+    sessions = SESSIONS
     vendor = reach.ANTHROPIC
     selects = True
 

@@ -17,6 +17,7 @@ from evalkit.sandbox import Mount
 from evalkit.transcript import codex as transcript
 
 CONFIG_HOME = ".codex"
+SESSIONS = f"{CONFIG_HOME}/sessions"
 TEMPORARY = "tmp"
 EXECUTABLE_SEEN = "/opt/codex/codex"
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
@@ -31,6 +32,10 @@ model_provider = "evalkit"
 [analytics]
 enabled = false
 
+[features]
+plugins = false
+unbounded_connection_retries = false
+
 [skills.bundled]
 enabled = false
 
@@ -42,6 +47,7 @@ wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
 """
+"""Plugins would be fetched from elsewhere at each start, and waited for at its end."""
 _SKILL_FILE = re.compile(r"skills/([A-Za-z0-9_-]+)/SKILL\.md")
 
 
@@ -54,6 +60,7 @@ class Codex:
     """
 
     config_home = CONFIG_HOME
+    sessions = SESSIONS
     vendor = reach.OPENAI
     selects = False
 

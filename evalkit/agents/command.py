@@ -24,12 +24,20 @@ from evalkit.records import (
 from evalkit.sandbox import Mount
 
 READERS: dict[Output, ModuleType] = {Output.CLAUDE: claude, Output.CODEX: codex}
+SESSIONS = {
+    Output.CLAUDE: "projects",
+    Output.CODEX: "sessions",
+    Output.NONE: "sessions",
+}
+"""Where programs leave session files, in the folder of their configuration."""
 VARIABLES = {
     Dialect.ANTHROPIC: ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", ""),
     Dialect.OPENAI: ("OPENAI_BASE_URL", "OPENAI_API_KEY", "/v1"),
 }
 """Where programs look for address and credential, and what follows the address."""
 TEMPORARY = "tmp"
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64")
+"""What stands in every sandbox, so that nothing is bound over it."""
 
 
 class SilentReader:
@@ -88,6 +96,7 @@ class CommandAgent:
         self._path = path
         self._reader = reader_of(program)
         self.config_home = program.config_home
+        self.sessions = f"{program.config_home}/{SESSIONS[program.output]}"
         self.vendor = reach.VENDORS[program.dialect] if program.dialect else None
         self.watched = (path, *map(Path, program.binds))
         self.simulated = self.vendor is not None and reach.is_loopback(
@@ -121,6 +130,7 @@ class CommandAgent:
         }
         words = process.fill(self._program.argv[1:], values)
         binds = {str(self._path), *self._program.binds}
+        shown = *SYSTEM, *(mount.seen for mount in sandbox.prefixes())
         return Command(
             argv=(str(self._path), *words),
             env={
@@ -133,7 +143,7 @@ class CommandAgent:
             binds=tuple(
                 Mount(Path(path), path)
                 for path in sorted(binds)
-                if not path.startswith("/usr/")
+                if not any(Path(path).is_relative_to(one) for one in shown)
             ),
         )
 

@@ -123,6 +123,11 @@ class Agent(Reader, Protocol):
         ...
 
     @property
+    def sessions(self) -> str:
+        """Folder of the session files it leaves, relative to its home."""
+        ...
+
+    @property
     def simulated(self) -> bool:
         """True where what it delivers is planted by a program on this machine."""
         ...

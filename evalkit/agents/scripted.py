@@ -54,6 +54,7 @@ class Scripted:
     """Adapter of the scripted agent."""
 
     config_home = claude.CONFIG_HOME
+    sessions = claude.SESSIONS
     simulated = True
     vendor = None
     selects = False

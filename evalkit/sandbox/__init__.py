@@ -13,7 +13,7 @@ Level `bwrap` starts from an empty root and binds what is listed here; level
 
 from evalkit.sandbox.box import NONE, PYTHON_OPTIONS, Box, Launch, Place
 from evalkit.sandbox.probe import LEVELS, open_box
-from evalkit.sandbox.view import DRIVER, Mount, python
+from evalkit.sandbox.view import DRIVER, Mount, prefixes, python
 
 __all__ = [
     "DRIVER",
@@ -25,5 +25,6 @@ __all__ = [
     "Mount",
     "Place",
     "open_box",
+    "prefixes",
     "python",
 ]

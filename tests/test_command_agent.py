@@ -1,0 +1,93 @@
+"""Any command line as an agent, through whole trials."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import realroot
+
+from evalkit.records import Dialect, Ended, Outcome, Plan, Program
+from evalkit.registration import load_registration
+
+pytestmark = [pytest.mark.needs_sandbox, pytest.mark.xdist_group("command")]
+
+ASKS = """
+import json, os, sys, urllib.request
+from pathlib import Path
+
+body = {"model": sys.argv[2], "max_tokens": 99,
+        "messages": [{"role": "user", "content": sys.argv[1]}]}
+request = urllib.request.Request(
+    os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(),
+    {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "x-session": os.urandom(8).hex()})
+with urllib.request.urlopen(request) as answered:
+    said = json.load(answered)
+Path("greet.py").write_text(said["content"][0]["text"])
+"""
+MINDS_NOTHING = """
+import os
+from pathlib import Path
+
+assert not any("API_KEY" in name or "BASE_URL" in name for name in os.environ)
+Path("greet.py").write_text("def greet(name):\\n    return f'hello {name}'\\n")
+"""
+CORRECT = "def greet(name):\n    return f'hello {name}'\n"
+
+
+def _plan(folder: Path, source: str, url: str, dialect: Dialect | None) -> Plan:
+    program = folder / "agent.py"
+    program.write_text(source)
+    argv = (sys.executable, "-I", str(program), "{prompt}", "{model}")
+    return realroot.plan(
+        url,
+        agent="command",
+        provider_url=url if dialect else None,
+        program=Program(argv, binds=(str(program),), dialect=dialect),
+        arms=("canonical", "baseline"),
+    )
+
+
+def test_a_program_that_asks_a_model_is_counted_by_the_gateway(
+    own_root, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", realroot.CREDENTIAL)
+    script = realroot.always({"text": CORRECT, "usage": realroot.USED})
+    with realroot.provider(tmp_path / "stub", script) as stub:
+        plan = _plan(tmp_path, ASKS, stub.url, Dialect.ANTHROPIC)
+        run = realroot.carry_out(own_root, plan)
+        assert realroot.used(run) == stub.served()
+    found = realroot.results(run)
+    assert [result.outcome for result in found] == [Outcome.SCORED] * 2
+    for result in found:
+        (step,) = result.steps
+        assert all(check.passed for check in step.grade.checks)
+        assert step.treatment.carried == step.treatment.injected
+    assert load_registration(run).agent.simulated
+    for path, data in realroot.everything(own_root):
+        assert realroot.CREDENTIAL.encode() not in data, path
+
+
+def test_a_program_that_asks_nothing_gets_no_way_and_no_credential(
+    own_root, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", realroot.CREDENTIAL)
+    run = realroot.carry_out(own_root, _plan(tmp_path, MINDS_NOTHING, "", None))
+    found = realroot.results(run)
+    assert [result.outcome for result in found] == [Outcome.SCORED] * 2
+    for result in found:
+        (step,) = result.steps
+        assert (step.requests, step.treatment.listed) == ((), None)
+        assert all(check.passed for check in step.grade.checks)
+    assert not load_registration(run).agent.simulated
+    assert not (run / "gateway.jsonl").exists()
+
+
+def test_a_fault_of_a_programs_provider_is_tried_again(own_root, tmp_path):
+    script = realroot.in_turn(
+        [{"status": 529}], [{"text": CORRECT}], [{"text": CORRECT}]
+    )
+    with realroot.provider(tmp_path / "stub", script) as stub:
+        plan = _plan(tmp_path, ASKS, stub.url, Dialect.ANTHROPIC)
+        run = realroot.carry_out(own_root, plan)
+    ended = [result.steps[0].calls[0].ended for result in realroot.results(run)]
+    assert ended == [Ended.PROVIDER_FAULT, Ended.FINISHED, Ended.FINISHED]
