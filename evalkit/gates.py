@@ -29,8 +29,7 @@ INSUFFICIENT = "insufficient-sample"
 INCONCLUSIVE = "inconclusive"
 REVIEW = "review-required"
 SENTENCES = {
-    SYNTHETIC: "The agent or its model was not a real one, so this shows only that the "
-    "measurement works.",
+    SYNTHETIC: "{stand_in}, so this shows only that the measurement works.",
     INSUFFICIENT: "Too few tasks were run to say anything about tasks like these; the "
     "numbers describe these tasks only.",
     INCONCLUSIVE: "A condition for a claim does not hold, so no claim is supported.",
@@ -43,8 +42,9 @@ def judge(analysis: Analysis) -> Analysis:
     """The analysis with its gates and its status."""
     gates = evaluate(analysis)
     status = status_of(gates)
+    sentence = SENTENCES[status].format(stand_in=_capital(analysis.stand_in or ""))
     return msgspec.structs.replace(
-        analysis, gates=gates, status=status, status_sentence=SENTENCES[status]
+        analysis, gates=gates, status=status, status_sentence=sentence
     )
 
 
@@ -87,10 +87,14 @@ def _evidence_real(analysis: Analysis) -> Gate:
         "evidence real",
         FAIL if stand_in else PASS,
         f"agent {seals.agent} {seals.agent_version}",
-        f"{stand_in[:1].upper()}{stand_in[1:]}."
+        f"{_capital(stand_in)}."
         if stand_in
         else "The agent under test did the work itself.",
     )
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _registration_intact(analysis: Analysis) -> Gate:
@@ -177,7 +181,7 @@ def _sample(analysis: Analysis) -> Gate:
     return Gate(
         "sample",
         PASS if enough else FAIL,
-        f"{design.n_cases} tasks, at least {design.min_cases} wanted",
+        f"{n_of(design.n_cases, 'task')}, at least {design.min_cases} wanted",
         "There are enough tasks to ask about tasks like these."
         if enough
         else "There are too few tasks to say anything about tasks like these.",
