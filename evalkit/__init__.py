@@ -15,6 +15,7 @@ Modules, from what people use to what everything rests on:
     progress       how far a run is, as a table and as lines
     audit          is a run what it says it is? read only, trusting nothing
     regrade        verdicts given again, from the same evidence
+    probing        probes asked of a real agent, one call each
     probes         what people type, and which skill would serve it
     run            walk the schedule, stop at blocks, resume
     proof          grade every overlay, hold it against what it must get
@@ -40,6 +41,7 @@ Modules, from what people use to what everything rests on:
     journal        one chained line per event
     evidence       the folder of an attempt
     facts          journal -> what became of every planned trial
+    differences    what two results of one attempt say otherwise
     routing        which of its candidates a step gets
     inflight       work on threads that ends at once on Ctrl-C
     sandbox        the only argv builder of isolation

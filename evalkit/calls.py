@@ -1,4 +1,4 @@
-"""Calls of the agent in a step: at most one that chooses a skill, one that works."""
+"""Calls of the agent: one that chooses a skill, where need be, and one that works."""
 
 from __future__ import annotations
 
@@ -9,20 +9,155 @@ from pathlib import Path
 import msgspec
 
 from evalkit import files, outcomes, process, routing
-from evalkit.agents import Command, Task
+from evalkit.agents import Agent, Command, Task
 from evalkit.evidence import CallEvidence, StepEvidence
 from evalkit.inputs import Inputs
 from evalkit.ledger import Ledger
 from evalkit.outcomes import SELECT, TASK
 from evalkit.process import Finished
-from evalkit.records import Delivery, Exchange, Outcome, Selection, Step, TrialSpec
-from evalkit.sandbox import Launch, Place
+from evalkit.records import (
+    Delivery,
+    Exchange,
+    Library,
+    Outcome,
+    Plan,
+    Selection,
+    Step,
+    TrialKey,
+    TrialSpec,
+)
+from evalkit.sandbox import Box, Launch, Place
 
 GRACE_S = 5.0
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 MARK_CHARS = 300
 INJECTION = "injection"
 """Name of the mark of a case's own injected knowledge."""
+
+
+class Phone:
+    """Calls one agent in one place.
+
+    Args:
+        plan: Its model, seed and limits.
+        agent: Who is called.
+        box: The sandbox it runs in.
+        ledger: Its way to the model.
+        place: Where it works.
+    """
+
+    def __init__(
+        self, plan: Plan, agent: Agent, box: Box, ledger: Ledger, place: Place
+    ) -> None:
+        self._plan = plan
+        self._agent = agent
+        self._box = box
+        self._ledger = ledger
+        self._place = place
+
+    def call(
+        self,
+        name: str,
+        key: TrialKey,
+        step: Step,
+        prompt: str,
+        command_of: Callable[[Task], Command],
+        evidence: CallEvidence,
+        marks: Mapping[str, str],
+    ) -> tuple[Finished, tuple[Exchange, ...]]:
+        """Make one call, and keep how it ended and what it asked.
+
+        Args:
+            name: Path of the call in the run's folder; its first three parts are the
+                attempt's, whose calls share their caps.
+            key: The trial.
+            step: Of its case.
+            prompt: What is asked.
+            command_of: How the agent is started for a task.
+            evidence: Receives what is seen.
+            marks: Texts to look for in requests, by what they show.
+        """
+        way = self._ledger.open(name, "/".join(name.split("/")[:3]), marks)
+        try:
+            task = Task(
+                key=key,
+                step=step,
+                prompt=prompt,
+                model=self._plan.model,
+                place=self._place,
+                seed=self._plan.seed,
+                endpoint=way.endpoint,
+            )
+            command = way.lead(command_of(task))
+            launch = self._box.agent_argv(
+                command.argv, command.env, self._place, command.binds, command.network
+            )
+            finished = self._run(launch, evidence)
+        finally:
+            exchanges = self._ledger.close(way)
+        evidence.add(finished, exchanges)
+        return finished, exchanges
+
+    def choose(
+        self,
+        name: str,
+        key: TrialKey,
+        step: Step,
+        selection: Selection,
+        library: Library,
+        evidence: CallEvidence,
+    ) -> Selection | None:
+        """Have the agent's model pick one of the candidates for a step, or none.
+
+        Returns:
+            What it picked; None where a fault kept it from answering.
+        """
+        candidates = selection.candidates
+        prompt = routing.selection_prompt(step.prompt, candidates, library)
+        schema = json.dumps(routing.selection_schema(candidates))
+        self.fresh_home()
+        finished, exchanges = self.call(
+            name,
+            key,
+            step,
+            prompt,
+            lambda task: self._agent.selection(task, schema),
+            evidence,
+            {},
+        )
+        call = self._agent.read(evidence.stdout, None, finished, exchanges).call
+        outcome = outcomes.registered_table()[call.ended.value]
+        if outcome == Outcome.INFRASTRUCTURE.value:
+            return None
+        return routing.read_selection(
+            self._agent.read_answer(evidence.stdout), candidates
+        )
+
+    def fresh_home(self) -> Path:
+        """Empty home and staging; gives the agent's configuration folder."""
+        for folder in (self._place.home.host, self._place.staging.host):
+            files.remove_tree(folder)
+            folder.mkdir()
+        config = self._place.home.host / self._agent.config_home
+        config.mkdir()
+        return config
+
+    def _run(self, launch: Launch, evidence: CallEvidence) -> Finished:
+        finished = process.run(
+            launch.argv,
+            env=launch.env,
+            cwd=launch.cwd,
+            stdout=evidence.stdout,
+            stderr=evidence.stderr,
+            timeout_s=self._plan.limits.call_timeout_ms / 1000,
+            grace_s=GRACE_S,
+            max_output_bytes=MAX_OUTPUT_BYTES,
+            given=launch.given,
+            caps=launch.caps,
+        )
+        if launch.contained:  # the sandbox gives no account of what ran in it
+            finished = msgspec.structs.replace(finished, cpu_s=None)
+        return finished
 
 
 class Caller:
@@ -46,14 +181,15 @@ class Caller:
         evidence: StepEvidence,
         place: Place,
     ) -> None:
-        self._spec = spec
+        self._key = spec.key
+        self._name = f"trials/{spec.key}/{spec.attempt}/{step.folder}"
         self._step = step
         self._inputs = inputs
-        self._ledger = ledger
         self._evidence = evidence
         self._place = place
         self._case = inputs.cases[spec.key.case]
         self._arm = inputs.arms[spec.key.arm]
+        self._phone = Phone(inputs.plan, inputs.agent, inputs.box, ledger, place)
 
     def carry_out(self) -> bool:
         """Choose, deliver, work; False where a fault kept the work from beginning."""
@@ -66,98 +202,30 @@ class Caller:
         delivery = self._inputs.delivery(self._arm, self._case, self._step, picked)
         self._evidence.add_delivery(delivery, selection)
         delivered = tuple(files.Entry(*item) for item in delivery.files.items())
-        files.write_entries(delivered, self._fresh_home())
-        self._call(
-            TASK,
-            self._evidence.task,
+        files.write_entries(delivered, self._phone.fresh_home())
+        self._phone.call(
+            f"{self._name}/{TASK}",
+            self._key,
+            self._step,
             delivery.prompt,
             self._inputs.agent.command,
-            marks=self._marks(delivery),
+            self._evidence.task,
+            self._marks(delivery),
         )
         self._evidence.add_session(self._place.home.host, self._inputs.agent.sessions)
         return True
 
     def _choose(self, selection: Selection) -> Selection | None:
-        """What the model picks; None where a fault kept it from answering."""
-        agent, library = self._inputs.agent, self._inputs.libraries[self._arm.name]
+        library = self._inputs.libraries[self._arm.name]
         assert library is not None
-        prompt = routing.selection_prompt(
-            self._step.prompt, selection.candidates, library
+        return self._phone.choose(
+            f"{self._name}/{SELECT}",
+            self._key,
+            self._step,
+            selection,
+            library,
+            self._evidence.choice,
         )
-        schema = json.dumps(routing.selection_schema(selection.candidates))
-        self._fresh_home()
-        evidence = self._evidence.choice
-        finished, exchanges = self._call(
-            SELECT, evidence, prompt, lambda task: agent.selection(task, schema)
-        )
-        call = agent.read(evidence.stdout, None, finished, exchanges).call
-        outcome = outcomes.registered_table()[call.ended.value]
-        if outcome == Outcome.INFRASTRUCTURE.value:
-            return None
-        answer = agent.read_answer(evidence.stdout)
-        return routing.read_selection(answer, selection.candidates)
-
-    def _call(
-        self,
-        purpose: str,
-        evidence: CallEvidence,
-        prompt: str,
-        command_of: Callable[[Task], Command],
-        *,
-        marks: Mapping[str, str] | None = None,
-    ) -> tuple[Finished, tuple[Exchange, ...]]:
-        """Make one call, and keep how it ended and what it asked."""
-        key = self._spec.key
-        trial = f"trials/{key}/{self._spec.attempt}"
-        name = f"{trial}/{self._step.folder}/{purpose}"
-        way = self._ledger.open(name, trial, marks or {})
-        try:
-            task = Task(
-                key=key,
-                step=self._step,
-                prompt=prompt,
-                model=self._inputs.plan.model,
-                place=self._place,
-                seed=self._spec.seed,
-                endpoint=way.endpoint,
-            )
-            command = way.lead(command_of(task))
-            finished = self._run(self._launch(command), evidence)
-        finally:
-            exchanges = self._ledger.close(way)
-        evidence.add(finished, exchanges)
-        return finished, exchanges
-
-    def _launch(self, command: Command) -> Launch:
-        return self._inputs.box.agent_argv(
-            command.argv, command.env, self._place, command.binds, command.network
-        )
-
-    def _run(self, launch: Launch, evidence: CallEvidence) -> Finished:
-        finished = process.run(
-            launch.argv,
-            env=launch.env,
-            cwd=launch.cwd,
-            stdout=evidence.stdout,
-            stderr=evidence.stderr,
-            timeout_s=self._inputs.plan.limits.call_timeout_ms / 1000,
-            grace_s=GRACE_S,
-            max_output_bytes=MAX_OUTPUT_BYTES,
-            given=launch.given,
-            caps=launch.caps,
-        )
-        if launch.contained:  # the sandbox gives no account of what ran in it
-            finished = msgspec.structs.replace(finished, cpu_s=None)
-        return finished
-
-    def _fresh_home(self) -> Path:
-        """Empty home and staging; gives the agent's configuration folder."""
-        for folder in (self._place.home.host, self._place.staging.host):
-            files.remove_tree(folder)
-            folder.mkdir()
-        config = self._place.home.host / self._inputs.agent.config_home
-        config.mkdir()
-        return config
 
     def _marks(self, delivery: Delivery) -> dict[str, str]:
         """A text of each thing put into the prompt, by which a request shows it."""

@@ -15,6 +15,7 @@ from evalkit.conclusions import Proportion
 from evalkit.doctor import Finding
 from evalkit.plan import Outline
 from evalkit.probes import ProbeScores
+from evalkit.probing import Asked
 from evalkit.recall import Recall
 from evalkit.records import Candidate, Corpus, Grade, Proof, ProofRow, Selection
 from evalkit.regrade import Regrade
@@ -203,6 +204,17 @@ def recall_lines(found: Recall) -> list[str]:
         f"{found.n_admitted} of {found.n} admitted without a model, "
         f"{found.n_admitted_right} of them rightly; {found.n_abstained} of {found.n} "
         f"get none without asking",
+    ]
+
+
+def asked_lines(asked: Asked, kept: str) -> list[str]:
+    """Who was asked, what came out, and where it is kept."""
+    stamp = " (SIMULATED)" if asked.simulated else ""
+    return [
+        f"{asked.agent} {asked.version}{stamp}, model {asked.model}: {asked.n_calls} "
+        f"of {len(asked.answers)} probes took a call",
+        *probe_lines(asked.scores),
+        f"kept in runs/{kept}",
     ]
 
 
