@@ -30,6 +30,7 @@ from evalkit.conclusions import (
     RegradeRow,
     Seals,
 )
+from evalkit.differences import differences
 from evalkit.facts import Facts
 from evalkit.journal import Journal
 from evalkit.records import (
@@ -257,5 +258,5 @@ def _regrades(
             facts.score_of(first, slugs) if first else None,
             facts.score_of(result, slugs),
             body.how,
-            facts.differences(first, result) if first else (),
+            differences(first, result) if first else (),
         )

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit import facts, files, outcomes
+from evalkit import files, outcomes
 from evalkit.conclusions import Difference
+from evalkit.differences import differences
 from evalkit.errors import InputError, StoppedEarlyError
 from evalkit.evidence import Evidence
 from evalkit.files import disk
@@ -205,7 +206,7 @@ def _journal_again(
         trial=str(key),
         attempt=attempt,
         steps=given.steps,
-        differences=facts.differences(given.first, given.result),
+        differences=differences(given.first, given.result),
         journaled=is_new,
     )
 
