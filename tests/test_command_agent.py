@@ -9,7 +9,7 @@ import realroot
 from evalkit.records import Dialect, Ended, Outcome, Plan, Program
 from evalkit.registration import load_registration
 
-pytestmark = [pytest.mark.needs_sandbox, pytest.mark.xdist_group("command")]
+pytestmark = pytest.mark.needs_sandbox
 
 ASKS = """
 import json, os, sys, urllib.request

@@ -21,7 +21,7 @@ from evalkit.agents import reach
 from evalkit.errors import InfrastructureError
 from evalkit.records import Ended, Limits, Outcome, TrialResult
 
-pytestmark = [pytest.mark.needs_claude, pytest.mark.xdist_group("real-faults")]
+pytestmark = pytest.mark.needs_claude
 
 LONG = {"status": 400, "message": "prompt is too long: 250000 tokens > 200000 maximum"}
 

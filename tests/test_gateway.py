@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ import psutil
 import pytest
 from conftest import REPOSITORY
 from messages_stub import digest, message_events, message_of, response_events
+from realroot import StubProcess
 
 from evalkit import files, process, sandbox
 from evalkit.errors import InfrastructureError, InputError
@@ -33,38 +33,8 @@ MODEL = "claude-opus-5-5"
 USED = {"input": 35, "write_5m": 100, "write_1h": 200, "read": 28_173, "output": 308}
 TOKENS = Tokens(35, 100, 200, 28_173, 308)
 PATIENCE_S = 60.0
-STUB = Path(__file__).with_name("messages_stub.py")
 TURN = {"text": "Hello.", "usage": USED}
 TRIAL = Trial("case.arm.r1/1/01-task/task", "case.arm.r1/1")
-
-
-class StubProcess:
-    """The stub as a real server, and what it logged."""
-
-    def __init__(self, folder: Path, conversations: list) -> None:
-        folder.mkdir()
-        self._log = folder / "log.jsonl"
-        (folder / "policy.json").write_text(
-            json.dumps({"conversations": conversations})
-        )
-        argv = ["--policy", str(folder / "policy.json"), "--log", str(self._log)]
-        self.popen = subprocess.Popen(
-            [sys.executable, str(STUB), *argv], stdout=subprocess.PIPE
-        )
-        self.url = f"http://127.0.0.1:{int(self.popen.stdout.readline())}"
-
-    def lines(self, event: str) -> list[dict]:
-        found = map(json.loads, self._log.read_text().rpartition("\n")[0].splitlines())
-        return [line for line in found if line["event"] == event]
-
-    def await_lines(self, event: str, n: int) -> list[dict]:
-        """Its first n lines of a kind, once they are there."""
-        patience = time.monotonic() + PATIENCE_S
-        while len(found := self.lines(event)) < n:
-            assert self.popen.poll() is None
-            assert time.monotonic() < patience, self.lines("asked")
-            time.sleep(0.005)
-        return found
 
 
 @pytest.fixture
@@ -79,9 +49,7 @@ def stub(tmp_path):
 
     yield start
     for one in made:
-        one.popen.kill()
-        one.popen.wait()
-        one.popen.stdout.close()
+        one.end()
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from evalkit.files import file_digest
 from evalkit.records import Access, AttemptStarted, Outcome
 from evalkit.registration import load_registration
 
-pytestmark = [pytest.mark.needs_claude, pytest.mark.xdist_group("real-claude")]
+pytestmark = pytest.mark.needs_claude
 
 CASE = "incident-triage"
 ARMS = ("full", "manual-lean", "auto-lean", "ecc-legacy", "baseline")

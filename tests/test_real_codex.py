@@ -15,7 +15,7 @@ from evalkit.errors import InfrastructureError, InputError
 from evalkit.records import Ended, Outcome, Plan
 from evalkit.registration import load_registration
 
-pytestmark = [pytest.mark.needs_codex, pytest.mark.xdist_group("real-codex")]
+pytestmark = pytest.mark.needs_codex
 
 ARMS = ("full", "canonical", "baseline")
 OPERATORS = "canary-of-the-operator-41fa"
