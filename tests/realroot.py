@@ -4,14 +4,18 @@ The provider is `messages_stub.py` as a process of its own. Nothing here knows h
 an agent is started or read: runs are planned, sealed and carried out as users do. Also a program:
 
     realroot.py direct ROOT
+    realroot.py reached FOLDER
 
-Carries out a run without a gateway, in a network of its own, and tells of it as JSON.
+In a network of its own. The first carries out a run without a gateway, and tells of
+it as JSON; the second starts Codex as configured for a trial, and tells, as JSON,
+where it connected to.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import re
 import shutil
 import socket
 import struct
@@ -30,6 +34,7 @@ from messages_stub import overlay_turns
 from evalkit import plan as planning
 from evalkit import proof, sandbox
 from evalkit import run as running
+from evalkit.agents import codex
 from evalkit.journal import read_journal
 from evalkit.records import (
     Access,
@@ -242,5 +247,33 @@ def direct(root: Path) -> None:
         print(json.dumps({"run": str(run), "served": stub.served()}))
 
 
+def reached(folder: Path) -> None:
+    """Start Codex with its configuration, and let its own log tell where it went."""
+    _raise_loopback()
+    with provider(folder / "stub", always({"text": "Done."})) as stub:
+        config = codex.CONFIG.format(
+            model='"any"', effort="", url=json.dumps(f"{stub.url}/v1"), key=codex.KEY
+        )
+        (folder / "config.toml").write_text(config)
+        given = ("exec", "--json", "--skip-git-repo-check", "--", "Do nothing.")
+        told = subprocess.run(
+            [codex.find().path, *given],
+            check=True,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            cwd=folder,
+            env={
+                "PATH": "/usr/bin:/bin",
+                "HOME": str(folder),
+                "CODEX_HOME": str(folder),
+                "RUST_LOG": "debug",
+                codex.KEY: CREDENTIAL,
+            },
+        )
+        found = re.findall(r"starting new connection: (\S+)", told.stderr)
+        print(json.dumps({"reached": sorted(set(found)), "url": f"{stub.url}/"}))
+
+
 if __name__ == "__main__":
-    {"direct": direct}[sys.argv[1]](Path(sys.argv[2]))
+    {"direct": direct, "reached": reached}[sys.argv[1]](Path(sys.argv[2]))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +20,20 @@ from evalkit import run as running
 from evalkit import standing
 from evalkit.agents import reach
 from evalkit.errors import InfrastructureError
-from evalkit.records import Ended, Limits, Outcome, TrialResult
+from evalkit.journal import read_journal
+from evalkit.outcomes import RETRY_GROWTH
+from evalkit.records import (
+    AttemptEnded,
+    AttemptStarted,
+    Ended,
+    Limits,
+    Outcome,
+    TrialResult,
+)
 
 pytestmark = pytest.mark.needs_claude
 
+WAIT_MS, ROUNDED_MS = 200, 1
 LONG = {"status": 400, "message": "prompt is too long: 250000 tokens > 200000 maximum"}
 
 
@@ -181,14 +192,36 @@ def test_without_a_credential_no_trial_begins(own_root, monkeypatch):
     assert realroot.bodies(run) == []
 
 
-def test_a_provider_that_is_not_there_excludes_the_block(own_root, tmp_path):
-    with realroot.provider(tmp_path / "stub") as stub:
-        run = realroot.seal(own_root, realroot.plan(stub.url))
-    running.run_plan(run, own_root)
-    found = realroot.results(run)
+@pytest.fixture(scope="module")
+def unreachable(proven_root, tmp_path_factory):
+    """A run whose provider is not there."""
+    folder = tmp_path_factory.mktemp("unreachable")
+    root = Path(shutil.copytree(proven_root, folder / "root"))
+    with realroot.provider(folder / "stub") as stub:
+        url = stub.url
+    limits = realroot.limits(retry_wait_ms=WAIT_MS)
+    return realroot.carry_out(root, realroot.plan(url, limits=limits))
+
+
+def test_a_provider_that_is_not_there_excludes_the_block(unreachable):
+    found = realroot.results(unreachable)
     assert [result.attempt for result in found] == [1, 2, 3]
     assert {r.steps[0].calls[0].ended for r in found} == {Ended.PROVIDER_FAULT}
-    assert standing.status(run).n_done == 0
+    assert standing.status(unreachable).n_done == 0
+
+
+def test_the_registered_wait_passes_before_each_further_try(unreachable):
+    told = read_journal(unreachable / "journal.jsonl").events
+    at = {
+        kind: [datetime.fromisoformat(e.at) for e in told if isinstance(e.body, kind)]
+        for kind in (AttemptStarted, AttemptEnded)
+    }
+    gaps = [
+        begun - ended
+        for ended, begun in zip(at[AttemptEnded], at[AttemptStarted][1:], strict=False)
+    ]
+    for gap, growth in zip(gaps, (1, RETRY_GROWTH), strict=True):
+        assert gap / timedelta(milliseconds=1) >= WAIT_MS * growth - ROUNDED_MS
 
 
 # --- limits of ours ---------------------------------------------------------
