@@ -9,7 +9,7 @@ from datetime import datetime
 
 from tqdm import tqdm
 
-from evalkit import wording
+from evalkit import progress, wording
 from evalkit.audit import Audit
 from evalkit.conclusions import Proportion
 from evalkit.doctor import Finding
@@ -109,22 +109,11 @@ def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
 def status_lines(status: Status, now: datetime) -> list[str]:
     """Where a run stands, and what it spent of its budget."""
     counts = ", ".join(f"{n} {name}" for name, n in sorted(status.outcomes.items()))
-    usd = None if status.usd is None else f"${status.usd:,.2f}"
-    max_usd = None if status.max_usd is None else f"${status.max_usd:,.2f}"
-    max_tokens = None if status.max_tokens is None else f"{status.max_tokens:,}"
-    lines = [
+    return [
         f"{status.run}: {status.state}{' (SIMULATED)' if status.simulated else ''}",
-        f"{status.n_done} of {status.n_planned} trials done, {status.n_attempts} "
-        f"attempts, {status.n_calls} of {status.max_calls} calls",
-        f"spent: {status.n_tokens:,}{_of(max_tokens)} tokens, "
-        f"{usd or 'dollars not reported'}{_of(max_usd)}",
-        f"outcomes: {counts or 'none yet'}",
+        *progress.lines(status, now, None),
+        f"attempts: {status.n_attempts} ({counts or 'none ended yet'})",
     ]
-    if status.deadline_at:
-        left = datetime.fromisoformat(status.deadline_at) - now
-        minutes = max(0, int(left.total_seconds() // 60))
-        lines.append(f"time left: {minutes} minutes, until {status.deadline_at}")
-    return [*lines, f"now: {', '.join(status.current)}"] if status.current else lines
 
 
 def regrade_lines(found: Regrade) -> list[str]:
@@ -330,10 +319,6 @@ def _cost_lines(outline: Outline) -> list[str]:
         f"provider {outline.provider}, access {outline.access}",
         f"may cost {dollars}, {tokens} ({found.basis}); cap it with --max-usd",
     ]
-
-
-def _of(cap: str | None) -> str:
-    return f" of {cap}" if cap else ""
 
 
 def _align(rows: Sequence[tuple[str, ...]]) -> list[str]:

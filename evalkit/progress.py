@@ -29,14 +29,15 @@ def table(status: Status) -> Table:
 def spent(status: Status) -> tuple[tuple[str, str, str | None], ...]:
     """What, how much of it was used, and its cap (None: there is none)."""
     # Calls of which none told what it used are no sign that nothing was.
-    silent = status.n_calls > 0 and status.n_tokens == 0
+    silent = status.n_unreported > 0 and status.n_tokens == 0
     n_tokens, dollars = (None, None) if silent else (status.n_tokens, status.usd)
+    least = "at least " if status.n_unreported and not silent else ""
     max_tokens = None if status.max_tokens is None else count(status.max_tokens)
     max_usd = None if status.max_usd is None else usd(status.max_usd)
     return (
         ("Calls", count(status.n_calls), count(status.max_calls)),
-        ("Tokens", count(n_tokens), max_tokens),
-        ("Dollars", usd(dollars), max_usd),
+        ("Tokens", f"{least}{count(n_tokens)}", max_tokens),
+        ("Dollars", f"{least}{usd(dollars)}", max_usd),
     )
 
 

@@ -29,8 +29,10 @@ JOURNAL = "journal.jsonl"
 class Status(Record, frozen=True):
     """Where a run stands, and what it spent of its budget.
 
-    `usd` is by the registered accounting, None where a request has no known price;
-    a cap is None where there is none. `deadline_at` is None while nothing runs.
+    Tokens and dollars are sums of what was reported, `n_unreported` the calls of
+    which nothing was; `usd` is by the registered accounting, None where a request has
+    no known price. A cap is None where there is none, `deadline_at` while nothing
+    runs.
     """
 
     run: str
@@ -44,6 +46,7 @@ class Status(Record, frozen=True):
     max_tokens: int | None
     usd: float | None
     max_usd: float | None
+    n_unreported: int
     deadline_at: str | None
     outcomes: dict[str, int]
     current: tuple[str, ...]
@@ -83,6 +86,7 @@ def standing_of(
         max_tokens=budget.max_tokens,
         usd=usd,
         max_usd=budget.max_usd,
+        n_unreported=_n_unreported(results),
         deadline_at=_deadline(listed, budget.deadline_ms)
         if state == "running"
         else None,
@@ -135,7 +139,7 @@ def _n_calls(events: list[Event], registration: Registration) -> int:
 def _spent(
     registration: Registration, results: list[TrialResult]
 ) -> tuple[int, float | None]:
-    """Tokens and dollars of all attempts; dollars are None where any is unknown."""
+    """Tokens and dollars of all attempts; dollars are None where a price is unknown."""
     rates = usage.parse_rates(files.package_data("prices.toml"))
     requests = [
         request for r in results for step in r.steps for request in step.requests
@@ -147,6 +151,17 @@ def _spent(
         getattr(request, name) for request in requests for name in usage.CLASSES
     )
     return n_tokens, sum(known) if len(known) == len(prices) else None
+
+
+def _n_unreported(results: list[TrialResult]) -> int:
+    """Calls whose usage, or some of it, nobody reported."""
+    steps = [step for result in results for step in result.steps]
+    silent = sum(
+        all(request.call != n for request in step.requests)
+        for step in steps
+        for n in range(len(step.calls))
+    )
+    return silent + sum(bool(step.n_unknown_requests) for step in steps)
 
 
 def _deadline(events: list[Event], deadline_ms: int) -> str | None:

@@ -15,7 +15,7 @@ from evalkit import agents, files, process, sandbox, transcript
 from evalkit.agents import claude
 from evalkit.agents.scripted import Scripted
 from evalkit.errors import InputError
-from evalkit.records import Ended, TrialKey
+from evalkit.records import Ended, Limits, TrialKey
 
 DATA = Path(__file__).parent / "data" / "claude"
 REPOSITORY = Path(__file__).parent.parent
@@ -394,3 +394,29 @@ def test_what_other_reporters_say_of_cut_attempts_is_a_disagreement():
         "write_5m: 18,000 by modelUsage, 9,000 by usage; "
         "output: 54 by modelUsage, 1 by usage"
     )
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"access": "direct", "allow_credentialed_tools": True}]
+)
+def test_caps_that_nobody_would_hold_are_refused(root, changes):
+    other = {"agent": "claude", "executable": "/usr/bin/true"} if changes else {}
+    plan = tinyroot.plan(
+        limits=Limits(max_requests=3),
+        provider_url="http://127.0.0.1:9",
+        **other,
+        **changes,
+    )
+    with pytest.raises(InputError, match="the gateway stands between"):
+        agents.open_agent(plan, root)
+
+
+def test_a_real_provider_and_a_bare_credential_need_a_word(root):
+    chosen = {"agent": "claude", "executable": "/usr/bin/true"}
+    with pytest.raises(InputError, match="--allow-real-provider"):
+        agents.open_agent(tinyroot.plan(**chosen), root)
+    with pytest.raises(InputError, match="--allow-credentialed-tools"):
+        agents.open_agent(
+            tinyroot.plan(**chosen, access="direct", provider_url="http://[::1]:9"),
+            root,
+        )

@@ -22,6 +22,7 @@ STATUS = Status(
     max_tokens=20_000_000,
     usd=1.5,
     max_usd=20.0,
+    n_unreported=0,
     deadline_at="2026-11-30T12:00:00+00:00",
     outcomes={"scored": 12, "infrastructure": 1},
     current=("alpha.full.r2",),
@@ -72,9 +73,15 @@ def test_dollars_that_nobody_knows_are_not_reported():
 
 
 def test_calls_that_told_of_no_tokens_are_not_shown_as_free():
-    silent = but(n_tokens=0, usd=0.0)
+    silent = but(n_tokens=0, usd=0.0, n_unreported=15)
     assert rows(silent)["Tokens"].startswith("not reported")
     assert rows(silent)["Dollars"].startswith("not reported")
+
+
+def test_a_call_that_told_nothing_makes_a_sum_a_lower_bound():
+    found = rows(but(n_unreported=1))
+    assert found["Tokens"].startswith("at least 1,234,567")
+    assert found["Dollars"].startswith("at least $1.50")
 
 
 def test_before_the_first_call_nothing_was_spent():

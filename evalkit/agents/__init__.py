@@ -73,7 +73,9 @@ def open_agent(plan: Plan, root: Path) -> Agent:
             cure="name one of these; `command` runs any program",
         )
     agent = AGENTS[plan.agent](plan, root)
-    if agent.vendor is not None:
+    if agent.vendor is None:
+        reach.check_caps(plan, held=False)
+    else:
         reach.check_consent(plan, agent.vendor)
     return agent
 

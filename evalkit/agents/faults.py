@@ -87,4 +87,4 @@ def count_unknown(exchanges: Sequence[Exchange]) -> int:
 def unknown_usage(exchanges: Sequence[Exchange]) -> str | None:
     """The same in words; None where there is none."""
     n_unknown = count_unknown(exchanges)
-    return f"usage of {n_unknown} requests is not known" if n_unknown else None
+    return f"requests of unknown usage: {n_unknown}" if n_unknown else None

@@ -40,7 +40,7 @@ def check_consent(plan: Plan, vendor: Vendor) -> None:
     """Refuse what costs money, or shows a credential, without a word for it.
 
     Raises:
-        InputError: Consent is missing.
+        InputError: Consent is missing, or a cap is asked for that nobody would hold.
     """
     url = provider_url(plan, vendor)
     if not is_loopback(url) and not plan.allow_real_provider:
@@ -57,6 +57,24 @@ def check_consent(plan: Plan, vendor: Vendor) -> None:
             "--allow-credentialed-tools",
             found="direct access without it",
             cure="add the flag, or leave the gateway in between",
+        )
+    check_caps(plan, held=plan.access is Access.GATEWAY)
+
+
+def check_caps(plan: Plan, *, held: bool) -> None:
+    """Refuse caps of a trial where no gateway holds them.
+
+    Raises:
+        InputError: One is asked for in vain.
+    """
+    limits = plan.limits
+    caps = (limits.max_requests, limits.max_tokens, limits.max_usd)
+    if not held and any(cap is not None for cap in caps):
+        raise InputError(
+            "limits",
+            expected="caps of a trial only where the gateway stands between",
+            found="caps without it",
+            cure="leave them out, or use access gateway with an agent that calls a model",
         )
 
 
