@@ -15,7 +15,7 @@ from evalkit import agents, files, process, sandbox, transcript
 from evalkit.agents import claude
 from evalkit.agents.scripted import Scripted
 from evalkit.errors import InputError
-from evalkit.records import Ended, Limits, TrialKey
+from evalkit.records import Access, Ended, Limits, TrialKey
 
 DATA = Path(__file__).parent / "data" / "claude"
 REPOSITORY = Path(__file__).parent.parent
@@ -397,7 +397,7 @@ def test_what_other_reporters_say_of_cut_attempts_is_a_disagreement():
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"access": "direct", "allow_credentialed_tools": True}]
+    "changes", [{}, {"access": Access.DIRECT, "allow_credentialed_tools": True}]
 )
 def test_caps_that_nobody_would_hold_are_refused(root, changes):
     other = {"agent": "claude", "executable": "/usr/bin/true"} if changes else {}
@@ -417,6 +417,8 @@ def test_a_real_provider_and_a_bare_credential_need_a_word(root):
         agents.open_agent(tinyroot.plan(**chosen), root)
     with pytest.raises(InputError, match="--allow-credentialed-tools"):
         agents.open_agent(
-            tinyroot.plan(**chosen, access="direct", provider_url="http://[::1]:9"),
+            tinyroot.plan(
+                **chosen, access=Access.DIRECT, provider_url="http://[::1]:9"
+            ),
             root,
         )

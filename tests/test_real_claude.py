@@ -454,10 +454,19 @@ def test_a_run_that_is_killed_goes_on_and_does_each_trial_once(own_root, tmp_pat
         stub.await_lines("answered", 6)
         assert len(realroot.results(run)) == 2
         subprocess.run(argv, check=True)
-        gone = [one for one in stub.lines("answered") if one["ended"] == "client-gone"]
+        answered = stub.lines("answered")
     planned = Counter(load_registration(run).schedule)
     found = realroot.results(run)
     assert Counter(result.key for result in found) == planned
     assert {result.outcome for result in found} == {Outcome.SCORED}
     begun = [one for one in realroot.bodies(run) if isinstance(one, AttemptStarted)]
-    assert (len(begun), len(gone)) == (7, 1)
+    assert len(begun) == 7
+    assert Counter(one["ended"] for one in answered) == {
+        "complete": 13,
+        "client-gone": 1,
+    }
+    whole = [one["usage"] for one in answered if one["ended"] == "complete"]
+    lost = told[0]["usage"]
+    assert realroot.used(run) == {
+        name: sum(one[name] for one in whole) - lost[name] for name in lost
+    }
