@@ -337,3 +337,12 @@ def test_a_task_in_the_background_is_not_to_be_had(own_root, tmp_path):
     (result,) = realroot.results(run)
     assert result.outcome is Outcome.SCORED
     assert _running(word) == []
+
+
+def test_an_agent_that_ends_all_of_python_does_not_end_its_own_call(own_root, tmp_path):
+    script = realroot.always(*_bash("pkill -f '/opt/way/for[w]ard'; echo done"))
+    with realroot.provider(tmp_path / "stub", script) as stub:
+        run = realroot.carry_out(own_root, realroot.plan(stub.url))
+    (result,) = realroot.results(run)
+    assert result.outcome is Outcome.SCORED, result.reason
+    assert len(result.steps[0].requests) == 2

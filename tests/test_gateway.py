@@ -871,6 +871,12 @@ def test_the_forwarder_passes_sigterm_on(tmp_path):
         assert forward.wait(60) == 5
 
 
+def test_the_forwarder_is_not_ended_by_its_program(tmp_path):
+    source = "import os, signal; os.kill(os.getppid(), signal.SIGTERM)"
+    with _forwarded(tmp_path, sys.executable, "-c", source) as forward:
+        assert forward.wait(60) == 0
+
+
 def test_the_forwarder_says_that_a_program_is_missing(tmp_path):
     with _forwarded(tmp_path, "no-such-program", stderr=subprocess.PIPE) as forward:
         _, said = forward.communicate()

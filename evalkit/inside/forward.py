@@ -3,8 +3,9 @@
     forward.py SOCKET PORT PROGRAM ARGUMENTS...
 
 Listens on that port of the sandbox's own loopback, carries every connection to the
-socket and back, and runs the program with its own stdio. It passes SIGTERM on and
-ends with the program's exit code; 128 + n where signal n ended it.
+socket and back, and runs the program with its own stdio. It passes SIGTERM on,
+unless the program's own side sent it (a `pkill python` of an agent's means servers
+that it began), and ends with the program's exit code; 128 + n where signal n ended it.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ from contextlib import suppress
 CHUNK_BYTES = 65_536
 BACKLOG = 128
 CANNOT_START = 127
+OUTSIDE = 0
+"""As which a sender shows that is in no process id namespace of ours."""
 
 
 def main(argv: list[str]) -> int:
     """Run the program; its exit code."""
     path, port, *program = argv
     listener = socket.create_server(("127.0.0.1", int(port)), backlog=BACKLOG)
-    # Set before the program runs, so that no SIGTERM is lost in between.
+    # Blocked here and in all threads: `pass_on` takes them, and none is lost before.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     child = start(program)
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    threading.Thread(target=pass_on, args=(child,), daemon=True).start()
     threading.Thread(target=accept, args=(listener, path), daemon=True).start()
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
@@ -47,6 +49,13 @@ def start(program: list[str]) -> int:
     except OSError as error:
         os.write(2, f"forward: {program[0]}: {error.strerror}\n".encode())
     os._exit(CANNOT_START)
+
+
+def pass_on(child: int) -> None:
+    """Pass on each SIGTERM that comes from outside or from who started us."""
+    while told := signal.sigwaitinfo({signal.SIGTERM}):
+        if told.si_pid in {OUTSIDE, os.getppid()}:
+            os.kill(child, signal.SIGTERM)
 
 
 def accept(listener: socket.socket, path: str) -> None:
