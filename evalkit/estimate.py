@@ -102,14 +102,12 @@ def _request(model: str, counts: dict[str, int]) -> Request:
 
 
 def _n_tokens(requests: list[Request]) -> int:
-    return sum(getattr(one, name) for one in requests for name in usage.CLASSES)
+    return sum(map(usage.total_tokens, requests))
 
 
 def _usd(
     requests: list[Request], registration: Registration, n_calls: int
 ) -> float | None:
     rates = usage.parse_rates(files.package_data("prices.toml"))
-    accounting = registration.plan.accounting
-    prices = [usage.price(one, rates, accounting=accounting) for one in requests]
-    known = [price for price in prices if price is not None]
-    return sum(known) * n_calls if len(known) == len(prices) else None
+    each = usage.dollars(requests, rates, registration.plan.accounting)
+    return None if each is None else each * n_calls

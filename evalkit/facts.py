@@ -28,6 +28,7 @@ from evalkit.records import (
     TrialKey,
     TrialResult,
 )
+from evalkit.usage import total_tokens
 
 INTERRUPTED = "interrupted"
 """Status of a trial whose attempts all ended without a result."""
@@ -180,17 +181,6 @@ def is_understated(result: TrialResult | None) -> bool:
 def is_watched(step: StepResult) -> bool:
     """True where a gateway saw the requests of a step, so that there were no others."""
     return step.n_unknown_requests is not None
-
-
-def total_tokens(request: Request) -> int:
-    """All five classes together."""
-    return (
-        request.input
-        + request.write_5m
-        + request.write_1h
-        + request.read
-        + request.output
-    )
 
 
 def _try(result: TrialResult) -> tuple[TrialKey, int]:

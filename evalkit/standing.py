@@ -144,13 +144,8 @@ def _spent(
     requests = [
         request for r in results for step in r.steps for request in step.requests
     ]
-    accounting = registration.plan.accounting
-    prices = [usage.price(one, rates, accounting=accounting) for one in requests]
-    known = [price for price in prices if price is not None]
-    n_tokens = sum(
-        getattr(request, name) for request in requests for name in usage.CLASSES
-    )
-    return n_tokens, sum(known) if len(known) == len(prices) else None
+    n_tokens = sum(map(usage.total_tokens, requests))
+    return n_tokens, usage.dollars(requests, rates, registration.plan.accounting)
 
 
 def _n_unreported(results: list[TrialResult]) -> int:

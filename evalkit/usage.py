@@ -6,6 +6,7 @@ Dollars are never stored. Rates have tiers, so each request is priced by itself.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 import tomllib
 from collections.abc import Sequence
@@ -135,6 +136,22 @@ def price(request: Request, rates: Rates, *, accounting: str = LIST) -> float | 
         row = rate.tier
     spent = sum(getattr(request, name) * getattr(row, name) for name in CLASSES)
     return spent / TOKENS_PER_RATE
+
+
+def dollars(
+    requests: Sequence[Request] | None, rates: Rates, accounting: str
+) -> float | None:
+    """What requests cost together; None where one is not known or has no price."""
+    if requests is None:
+        return None
+    prices = [price(one, rates, accounting=accounting) for one in requests]
+    known = [found for found in prices if found is not None]
+    return math.fsum(known) if len(known) == len(prices) else None
+
+
+def total_tokens(request: Request) -> int:
+    """All five classes together."""
+    return sum(getattr(request, name) for name in CLASSES)
 
 
 def _rate(model: str, rates: Rates, accounting: str) -> Rate | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalkit import facts
-from evalkit.analysis.tallies import Priced, dollars
+from evalkit.analysis.tallies import Priced
 from evalkit.conclusions import (
     Cost,
     Disagreement,
@@ -17,7 +17,7 @@ from evalkit.conclusions import (
 )
 from evalkit.facts import Attempt, Facts
 from evalkit.records import Call, Registration, Request
-from evalkit.usage import LIST, Rates
+from evalkit.usage import LIST, Rates, dollars, total_tokens
 
 
 def usage_reports(
@@ -95,7 +95,7 @@ def _purpose_row(
         purpose=purpose,
         n_calls=len(made),
         n_reported=len(reported),
-        tokens=None if known is None else sum(map(facts.total_tokens, known)),
+        tokens=None if known is None else sum(map(total_tokens, known)),
         usd=dollars(known, rates, accounting),
         usd_list=dollars(known, rates, LIST),
         wall_s=math.fsum(call.wall_s for call, _ in made),
@@ -126,7 +126,7 @@ def _spend(attempts: Sequence[Attempt], rates: Rates, accounting: str) -> Spend:
         n_attempts=len(attempts),
         n_unreported=len(used) - len(known),
         n_calls=len(calls),
-        tokens=sum(facts.total_tokens(r) for requests in known for r in requests)
+        tokens=sum(total_tokens(r) for requests in known for r in requests)
         if known
         else None,
         usd=_total([dollars(requests, rates, accounting) for requests in known]),

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from evalkit import facts, stats, usage
+from evalkit import stats, usage
 from evalkit.conclusions import (
     ArmSummary,
     CaseArm,
@@ -22,7 +22,6 @@ from evalkit.records import (
     Outcome,
     Record,
     Registration,
-    Request,
 )
 
 BASELINE = "baseline"
@@ -59,21 +58,10 @@ def _priced(trial: Trial, rates: usage.Rates, accounting: str) -> Priced:
         score=score,
         passed=passed,
         tokens=trial.tokens,
-        usd=dollars(trial.requests, rates, accounting),
-        usd_list=dollars(trial.requests, rates, usage.LIST),
+        usd=usage.dollars(trial.requests, rates, accounting),
+        usd_list=usage.dollars(trial.requests, rates, usage.LIST),
         wall_s=trial.wall_s,
     )
-
-
-def dollars(
-    requests: Sequence[Request] | None, rates: usage.Rates, accounting: str
-) -> float | None:
-    """What requests cost together; None where one is not known or has no price."""
-    if requests is None:
-        return None
-    prices = [usage.price(r, rates, accounting=accounting) for r in requests]
-    known = [price for price in prices if price is not None]
-    return math.fsum(known) if len(known) == len(prices) else None
 
 
 def proportion(hits: Iterable[bool], confidence: float) -> Proportion:
@@ -190,7 +178,7 @@ def _tokens(own: Sequence[Priced]) -> Tokens | None:
         name: sum(getattr(r, name) for requests in known for r in requests) / len(own)
         for name in usage.CLASSES
     }
-    total = sum(facts.total_tokens(r) for requests in known for r in requests)
+    total = sum(usage.total_tokens(r) for requests in known for r in requests)
     fresh = each["input"] + each["write_5m"] + each["write_1h"]
     return Tokens(**each, fresh=fresh, total=total / len(own))
 
