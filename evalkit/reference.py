@@ -12,7 +12,7 @@ import msgspec
 
 from evalkit import files, scoring
 from evalkit.errors import InputError, ProofError
-from evalkit.records import Case, ExpectedRow, Proof, Record, Step
+from evalkit.records import Case, CaseSeal, ExpectedRow, Proof, Record, Step
 
 BARE_FIXTURE = "fixture"
 """Name under which `expected.toml` holds what the untouched fixture gets."""
@@ -84,8 +84,8 @@ def _expected_row(row: object, where: str) -> ExpectedRow:
     return ExpectedRow(score, entry.failing)
 
 
-def proof_path(root: Path, case: Case) -> Path:
-    """Where the proof of a case at its present digests is kept."""
+def proof_path(root: Path, case: Case | CaseSeal) -> Path:
+    """Where the proof of a case at its digests is kept."""
     bound = files.sha256(msgspec.json.encode(case.digests))[:12]
     return root / "runs" / "proofs" / f"{case.id}-{bound}.json"
 

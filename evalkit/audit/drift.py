@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
-
-from evalkit import corpus, files, outcomes
+from evalkit import corpus, files, outcomes, reference
 from evalkit.audit.finding import FAIL, PASS, UNKNOWN, Finding
 from evalkit.errors import EvalkitError
 from evalkit.plan import open_plan
 from evalkit.records import Case, CaseSeal, Proof, Registration
 from evalkit.registration import drift
+
+PARTS = ("case", "fixture", "grader")
+"""What a grade rests on."""
+_NONE = "no proof is kept here"
 
 
 def open_cases(registration: Registration, root: Path) -> dict[str, Case]:
@@ -24,10 +26,6 @@ def open_cases(registration: Registration, root: Path) -> dict[str, Case]:
         except (EvalkitError, OSError):
             continue
     return found
-
-
-PARTS = ("case", "fixture", "grader")
-"""What a grade rests on."""
 
 
 def moved(
@@ -107,9 +105,6 @@ def check_proofs(registration: Registration, root: Path) -> Finding:
     )
 
 
-_NONE = "no proof is kept here"
-
-
 def _moved_parts(
     seal: CaseSeal, case: Case | None, parts: Sequence[str]
 ) -> Iterator[str]:
@@ -125,11 +120,9 @@ def _moved_parts(
 
 
 def _proof_fault(seal: CaseSeal, root: Path) -> str | None:
-    bound = files.sha256(msgspec.json.encode(seal.digests))[:12]
-    name = f"{seal.id}-{bound}.json"
-    if seal.proof != name:
-        return f"registered proof {seal.proof}, but its digests give {name}"
-    path = root / "runs" / "proofs" / name
+    path = reference.proof_path(root, seal)
+    if seal.proof != path.name:
+        return f"registered proof {seal.proof}, but its digests give {path.name}"
     if not path.is_file():
         return _NONE
     try:

@@ -21,7 +21,7 @@ from evalkit.records import (
     RunStarted,
 )
 from evalkit.registration import FILE, own_digest
-from evalkit.standing import JOURNAL
+from evalkit.standing import JOURNAL, last_turn
 
 MAX_REPORT_BYTES = 2**28
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
@@ -49,10 +49,7 @@ class Lines(Record, frozen=True):
     @property
     def ended(self) -> str | None:
         """Why the last process stopped; None where none did."""
-        turns = [
-            e.body for e in self.events if isinstance(e.body, RunStarted | RunEnded)
-        ]
-        last = turns[-1] if turns else None
+        last = last_turn(self.events)
         return last.reason if isinstance(last, RunEnded) else None
 
 

@@ -13,16 +13,14 @@ from evalkit.audit.record import Lines
 from evalkit.evidence import attempts_kept
 from evalkit.outcomes import MAX_ATTEMPTS
 from evalkit.records import (
-    AttemptEnded,
     AttemptStarted,
     Deviation,
     Event,
-    Outcome,
     Registration,
     RunStarted,
     TrialKey,
-    TrialResult,
 )
+from evalkit.standing import attempts_of, counts, results_of
 
 
 def check_trials(registration: Registration, lines: Lines, run: Path) -> Finding:
@@ -57,36 +55,28 @@ def check_trials(registration: Registration, lines: Lines, run: Path) -> Finding
 
 
 def _carried_out(registration: Registration, events: Sequence[Event]) -> str:
-    n_planned, n_begun = len(registration.schedule), len(_started(events))
+    n_planned, n_begun = len(registration.schedule), len(attempts_of(events))
     if n_begun == n_planned and not lost_attempts(events):
         return f"{n_planned} planned trials, each carried out once, in order"
-    n_settled = len({r.key for r in _ended(events) if _counts(r)})
+    n_settled = len({r.key for r in results_of(events) if counts(r)})
     return (
         f"{n_planned} planned trials in order, {n_settled} with one result that "
         f"counts; {n_begun} attempts were begun"
     )
 
 
-def _started(events: Sequence[Event]) -> list[AttemptStarted]:
-    return [e.body for e in events if isinstance(e.body, AttemptStarted)]
-
-
-def _ended(events: Sequence[Event]) -> list[TrialResult]:
-    return [e.body.result for e in events if isinstance(e.body, AttemptEnded)]
-
-
 def _unplanned(registration: Registration, events: Sequence[Event]) -> Iterator[str]:
-    told = [*(s.key for s in _started(events)), *(r.key for r in _ended(events))]
+    told = [*(s.key for s in attempts_of(events)), *(r.key for r in results_of(events))]
     for key in dict.fromkeys(told):
         if key not in registration.schedule:
             yield f"{key}: not planned"
 
 
 def _twice(registration: Registration, events: Sequence[Event]) -> Iterator[str]:
-    begun = Counter((s.key, s.attempt) for s in _started(events))
-    ended = Counter((r.key, r.attempt) for r in _ended(events))
-    for verb, counts in (("begun", begun), ("ended", ended)):
-        for (key, attempt), n in counts.items():
+    begun = Counter((s.key, s.attempt) for s in attempts_of(events))
+    ended = Counter((r.key, r.attempt) for r in results_of(events))
+    for verb, numbers in (("begun", begun), ("ended", ended)):
+        for (key, attempt), n in numbers.items():
             if n > 1:
                 yield f"{key}: attempt {attempt} {verb} {n} times"
     noted = [e.body.found for e in events if isinstance(e.body, Deviation)]
@@ -94,7 +84,7 @@ def _twice(registration: Registration, events: Sequence[Event]) -> Iterator[str]
         told = f"{key}, attempt {attempt}"
         if (key, attempt) not in begun and not any(told in text for text in noted):
             yield f"{key}: attempt {attempt} ended without having begun"
-    settled = Counter(r.key for r in _ended(events) if _counts(r))
+    settled = Counter(r.key for r in results_of(events) if counts(r))
     for key in registration.schedule:
         if settled[key] > 1:
             yield f"{key}: {settled[key]} results that count"
@@ -132,8 +122,8 @@ def _untold(
     registration: Registration, events: Sequence[Event], run: Path
 ) -> Iterator[str]:
     """Evidence that no line tells of."""
-    told = {(str(s.key), s.attempt) for s in _started(events)}
-    told |= {(str(r.key), r.attempt) for r in _ended(events)}
+    told = {(str(s.key), s.attempt) for s in attempts_of(events)}
+    told |= {(str(r.key), r.attempt) for r in results_of(events)}
     for key in registration.schedule:
         for attempt in attempts_kept(run, key):
             if (str(key), attempt) not in told:
@@ -148,8 +138,8 @@ def _without_result(
     registration: Registration, events: Sequence[Event]
 ) -> list[TrialKey]:
     """Planned trials without a result, those of excluded blocks left out."""
-    settled = {r.key for r in _ended(events) if _counts(r)}
-    tries = Counter(r.key for r in _ended(events))
+    settled = {r.key for r in results_of(events) if counts(r)}
+    tries = Counter(r.key for r in results_of(events))
     excluded = {
         key
         for block in schedule.blocks_of(registration.schedule)
@@ -157,7 +147,3 @@ def _without_result(
         for key in block
     }
     return [k for k in registration.schedule if k not in settled | excluded]
-
-
-def _counts(result: TrialResult) -> bool:
-    return result.outcome is not Outcome.INFRASTRUCTURE
