@@ -89,7 +89,6 @@ class Writer:
         except BaseException:
             self._lock.release()
             raise
-        self.was_torn = found.torn
         self.events = list(found.events)
         self.head = found.head
 
