@@ -40,8 +40,8 @@ from evalkit.wire import GoneError, Wire
 __all__ = [
     "INSIDE_PORT",
     "INSIDE_URL",
+    "Admission",
     "Caps",
-    "Endpoint",
     "Gateway",
     "Header",
     "Provider",
@@ -57,7 +57,7 @@ OPTIONS = ("-P", "-s", "-B")
 NO_RATES = Rates({}, {})
 
 
-class Endpoint(NamedTuple):
+class Admission(NamedTuple):
     """A way to the gateway for one call: bind `socket`, or use `url` unsandboxed."""
 
     token: str
@@ -138,7 +138,7 @@ class Gateway:
         """Of its process."""
         return self._running.pid
 
-    def open(self, trial: Trial) -> Endpoint:
+    def open(self, trial: Trial) -> Admission:
         """Let one call of an agent make requests.
 
         Raises:
@@ -150,7 +150,7 @@ class Gateway:
         self._check_prices(trial.caps)
         token = f"evalkit-{secrets.token_urlsafe(32)}"
         self._ask(Open(token, trial))
-        return Endpoint(token, self._socket, self._url)
+        return Admission(token, self._socket, self._url)
 
     def close(self, token: str) -> tuple[Exchange, ...]:
         """Let it make no more, end what is under way, and tell all its requests.
