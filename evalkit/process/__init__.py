@@ -321,14 +321,6 @@ def find_program(name: str) -> str | None:
     return None if found is None else str(Path(found).absolute())
 
 
-def _memory_file(data: bytes) -> IO[bytes]:
-    """A file in memory that holds `data`, at its start."""
-    made = os.fdopen(os.memfd_create("given"), "r+b")
-    made.write(data)
-    made.seek(0)
-    return made
-
-
 def fill(argv: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
     """A command line whose `{name}` are filled in, once; others stay as they are."""
     names = "|".join(map(re.escape, values))
@@ -336,6 +328,14 @@ def fill(argv: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
         re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], word)
         for word in argv
     )
+
+
+def _memory_file(data: bytes) -> IO[bytes]:
+    """A file in memory that holds `data`, at its start."""
+    made = os.fdopen(os.memfd_create("given"), "r+b")
+    made.write(data)
+    made.seek(0)
+    return made
 
 
 class _Pump:
