@@ -11,18 +11,16 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit import transcript, usage
-from evalkit.agents import faults, installed, reach
+from evalkit import transcript
+from evalkit.agents import common, faults, installed, reach
 from evalkit.agents.protocol import Command, Endpoint, Reading, Task
-from evalkit.errors import InputError
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, Call, Ended, Exchange, Plan
+from evalkit.records import AgentSeal, Ended, Exchange, Plan
 from evalkit.sandbox import Mount
 from evalkit.transcript import End, Session
 
 CONFIG_HOME = ".claude"
 SESSIONS = f"{CONFIG_HOME}/projects"
-TEMPORARY = "tmp"
 TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "Skill", "Write")
 BUNDLED_SKILLS = ("doctor", "plugin-authoring")
 """Those that stay when bundled skills are switched off; switched off by name."""
@@ -39,7 +37,6 @@ QUIET = {
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 EXECUTABLE_SEEN = "/opt/claude/claude"
 SELECTOR = "You choose at most one skill for a task. Answer with JSON alone."
-MAX_DETAIL = 200
 NAMED_FAULTS = {
     "authentication_failed": Ended.LOGIN_FAILED,
     "rate_limit": Ended.PROVIDER_FAULT,
@@ -124,13 +121,7 @@ def open_claude(plan: Plan, root: Path) -> Claude:  # noqa: ARG001 - as every ag
     Raises:
         InputError: There is none, or it does not take what the plan asks for.
     """
-    if plan.effort is not None and plan.effort not in EFFORTS:
-        raise InputError(
-            "effort",
-            expected=f"one that the CLI takes: {', '.join(EFFORTS)}",
-            found=repr(plan.effort),
-            cure="name one of these, or none",
-        )
+    common.expect_effort(plan, EFFORTS)
     return Claude(plan, find(plan.executable))
 
 
@@ -175,14 +166,9 @@ def selection_arguments(prompt: str, model: str, schema: str) -> tuple[str, ...]
 
 def environment(task: Task) -> dict[str, str]:
     """The agent's whole environment; nothing of the caller's own gets in."""
-    (task.place.home.host / TEMPORARY).mkdir(exist_ok=True)
-    home = task.place.home.seen
     return {
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "HOME": home,
-        "CLAUDE_CONFIG_DIR": f"{home}/{CONFIG_HOME}",
-        "TMPDIR": f"{home}/{TEMPORARY}",
-        "LANG": "C.UTF-8",
+        **common.environment(task.place.home),
+        "CLAUDE_CONFIG_DIR": f"{task.place.home.seen}/{CONFIG_HOME}",
         **QUIET,
         **_access(task.endpoint),
     }
@@ -201,22 +187,13 @@ def read(
     for path in sorted(session.rglob("*.jsonl")) if session else ():
         with path.open("rb") as lines:
             found = transcript.combine(found, transcript.parse(lines))
-    settled = usage.settle([faults.requests_of(exchanges), *found.witnesses()])
-    notes = filter(None, (settled.disagreement, faults.unknown_usage(exchanges)))
-    ended, detail = how_it_ended(told, finished, exchanges)
-    return Reading(
-        call=Call(
-            purpose="task",
-            ended=ended,
-            exit_code=finished.exit_code,
-            wall_s=finished.wall_s,
-            cpu_s=finished.cpu_s,
-            detail=detail,
-            model=found.model,
-            agent_reported_usd=found.end.total_cost_usd if found.end else None,
-        ),
-        requests=settled.requests,
-        disagreement="; ".join(notes) or None,
+    return common.reading(
+        how_it_ended(told, finished, exchanges),
+        finished,
+        exchanges,
+        model=found.model,
+        witnesses=found.witnesses(),
+        agent_reported_usd=found.end.total_cost_usd if found.end else None,
         invoked=found.invoked,
         read=found.read,
     )
@@ -250,7 +227,9 @@ def how_it_ended(
         if finished.exit_code == 0:
             return Ended.FINISHED, ""
         return Ended.AGENT_ERROR, f"exit {finished.exit_code} after its result"
-    return _failed(told, end, exchanges), end.text.partition("\n")[0][:MAX_DETAIL]
+    return _failed(told, end, exchanges), end.text.partition("\n")[0][
+        : common.MAX_DETAIL
+    ]
 
 
 def _failed(told: Session, end: End, exchanges: tuple[Exchange, ...]) -> Ended:

@@ -7,22 +7,20 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from evalkit import files, usage
-from evalkit.agents import faults, installed, reach
+from evalkit import files
+from evalkit.agents import common, faults, installed, reach
 from evalkit.agents.protocol import Command, Reading, Task
 from evalkit.errors import InputError
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, Call, Ended, Exchange, Plan
+from evalkit.records import AgentSeal, Ended, Exchange, Plan
 from evalkit.sandbox import Mount
 from evalkit.transcript import codex as transcript
 
 CONFIG_HOME = ".codex"
 SESSIONS = f"{CONFIG_HOME}/sessions"
-TEMPORARY = "tmp"
 EXECUTABLE_SEEN = "/opt/codex/codex"
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
 LEGACY_ARM = "ecc-legacy"
-MAX_DETAIL = 200
 KEY = "EVALKIT_MODEL_KEY"
 """Variable in which its configuration looks for the credential."""
 CONFIG = """\
@@ -85,7 +83,6 @@ class Codex:
     def command(self, task: Task) -> Command:
         """How to start it for a task; writes its configuration into the home."""
         home = task.place.home
-        (home.host / TEMPORARY).mkdir(exist_ok=True)
         config = files.Entry("config.toml", self._config(task).encode())
         files.write_entries((config,), home.host / CONFIG_HOME)
         key = task.endpoint.credential.value if task.endpoint else ""
@@ -95,11 +92,8 @@ class Codex:
                 *("--dangerously-bypass-approvals-and-sandbox", "--", task.prompt),
             ),
             env={
-                "PATH": "/usr/local/bin:/usr/bin:/bin",
-                "HOME": home.seen,
+                **common.environment(home),
                 "CODEX_HOME": f"{home.seen}/{CONFIG_HOME}",
-                "TMPDIR": f"{home.seen}/{TEMPORARY}",
-                "LANG": "C.UTF-8",
                 KEY: key,
             },
             binds=(Mount(self._found.path, EXECUTABLE_SEEN),),
@@ -147,13 +141,7 @@ def open_codex(plan: Plan, root: Path) -> Codex:  # noqa: ARG001 - as every agen
             found="codex, for which its early state had no way to be installed",
             cure="leave the arm out, or run another agent",
         )
-    if plan.effort is not None and plan.effort not in EFFORTS:
-        raise InputError(
-            "effort",
-            expected=f"one that the CLI takes: {', '.join(EFFORTS)}",
-            found=repr(plan.effort),
-            cure="name one of these, or none",
-        )
+    common.expect_effort(plan, EFFORTS)
     return Codex(plan, find(plan.executable))
 
 
@@ -179,30 +167,14 @@ def read(
             path.read_bytes().splitlines(), model=model
         )
     ]
-    witnesses = (faults.requests_of(exchanges), rollouts, told.turns)
-    settled = usage.settle(witnesses)
-    notes = filter(None, (settled.disagreement, faults.unknown_usage(exchanges)))
-    ended, detail = how_it_ended(told, finished, exchanges)
-    return Reading(
-        call=Call(
-            purpose="task",
-            ended=ended,
-            exit_code=finished.exit_code,
-            wall_s=finished.wall_s,
-            cpu_s=finished.cpu_s,
-            detail=detail,
-            model=model or None,
-        ),
-        requests=settled.requests,
-        disagreement="; ".join(notes) or None,
-        invoked=(),
-        read=tuple(
-            dict.fromkeys(
-                name
-                for command in told.commands
-                for name in _SKILL_FILE.findall(command)
-            )
-        ),
+    opened = [name for line in told.commands for name in _SKILL_FILE.findall(line)]
+    return common.reading(
+        how_it_ended(told, finished, exchanges),
+        finished,
+        exchanges,
+        model=model or None,
+        witnesses=(rollouts, told.turns),
+        read=tuple(dict.fromkeys(opened)),
     )
 
 
@@ -222,5 +194,5 @@ def how_it_ended(
         return Ended.FINISHED, ""
     found = faults.unfinished(finished, exchanges, told.n_lines)
     if found[0] is Ended.AGENT_ERROR and told.failure:
-        return Ended.AGENT_ERROR, told.failure[:MAX_DETAIL]
+        return Ended.AGENT_ERROR, told.failure[: common.MAX_DETAIL]
     return found

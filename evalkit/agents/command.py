@@ -7,13 +7,12 @@ from types import ModuleType
 from typing import cast
 
 from evalkit import files, process, sandbox
-from evalkit.agents import claude, codex, faults, reach
+from evalkit.agents import claude, codex, common, faults, reach
 from evalkit.agents.protocol import Command, Reader, Reading, Task
 from evalkit.errors import InputError
 from evalkit.process import Finished
 from evalkit.records import (
     AgentSeal,
-    Call,
     Dialect,
     Ended,
     Exchange,
@@ -35,7 +34,6 @@ VARIABLES = {
     Dialect.OPENAI: ("OPENAI_BASE_URL", "OPENAI_API_KEY", "/v1"),
 }
 """Where programs look for address and credential, and what follows the address."""
-TEMPORARY = "tmp"
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64")
 """What stands in every sandbox, so that nothing is bound over it."""
 
@@ -58,21 +56,8 @@ class SilentReader:
         elif finished.exit_code != 0:
             n_lines = stdout.read_bytes().count(b"\n")
             ended, detail = faults.unfinished(finished, exchanges, n_lines)
-        return Reading(
-            call=Call(
-                purpose="task",
-                ended=ended,
-                exit_code=finished.exit_code,
-                wall_s=finished.wall_s,
-                cpu_s=finished.cpu_s,
-                detail=detail,
-                model=exchanges[0].model if exchanges else None,
-            ),
-            requests=faults.requests_of(exchanges),
-            disagreement=faults.unknown_usage(exchanges),
-            invoked=(),
-            read=(),
-        )
+        model = exchanges[0].model if exchanges else None
+        return common.reading((ended, detail), finished, exchanges, model=model)
 
     def read_answer(self, stdout: Path) -> str | None:  # noqa: ARG002 - as every reader
         """None: it is never asked."""
@@ -120,7 +105,6 @@ class CommandAgent:
     def command(self, task: Task) -> Command:
         """How to start it for a task."""
         home = task.place.home
-        (home.host / TEMPORARY).mkdir(exist_ok=True)
         values = {
             "prompt": task.prompt,
             "model": task.model,
@@ -130,14 +114,12 @@ class CommandAgent:
         }
         words = process.fill(self._program.argv[1:], values)
         binds = {str(self._path), *self._program.binds}
+        path = f"{Path(sandbox.python()).parent}:{common.SYSTEM_PATH}"
         shown = *SYSTEM, *(mount.seen for mount in sandbox.prefixes())
         return Command(
             argv=(str(self._path), *words),
             env={
-                "PATH": f"{Path(sandbox.python()).parent}:/usr/local/bin:/usr/bin:/bin",
-                "HOME": home.seen,
-                "TMPDIR": f"{home.seen}/{TEMPORARY}",
-                "LANG": "C.UTF-8",
+                **common.environment(home, path=path),
                 **self._access(task),
             },
             binds=tuple(
@@ -189,13 +171,7 @@ def open_command(plan: Plan, root: Path) -> CommandAgent:  # noqa: ARG001 - as e
             found="none",
             cure="give the program and its arguments",
         )
-    if plan.effort is not None:
-        raise InputError(
-            "effort",
-            expected="none: whatever the command line says",
-            found=repr(plan.effort),
-            cure="put it into the command line",
-        )
+    common.expect_effort(plan, ())
     found = process.find_program(program.argv[0])
     missing = [path for path in program.binds if not Path(path).exists()]
     if found is None or missing:

@@ -12,10 +12,9 @@ import uuid
 from pathlib import Path
 
 from evalkit import corpus, files, reference, sandbox, usage
-from evalkit.agents import claude
+from evalkit.agents import claude, common
 from evalkit.agents.policy import Behaviour, Policy, load_policy
 from evalkit.agents.protocol import Command, Reading, Task
-from evalkit.errors import InputError
 from evalkit.process import Finished
 from evalkit.records import AgentSeal, Case, Exchange, Plan, Record, Request
 
@@ -135,13 +134,7 @@ def open_scripted(plan: Plan, root: Path) -> Scripted:
     Raises:
         InputError: The corpus or the policy is wrong.
     """
-    if plan.effort is not None:
-        raise InputError(
-            "effort",
-            expected="none: a script makes none",
-            found=repr(plan.effort),
-            cure="leave it out",
-        )
+    common.expect_effort(plan, ())
     cases = corpus.load_corpus(root, plan.corpus).cases
     return Scripted(root, cases, load_policy(root, cases))
 
