@@ -562,6 +562,27 @@ def test_a_provider_that_cannot_be_reached_is_said_so(run):
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        f"http://:{CANARY}@h",
+        f"http://u:{CANARY}@h",
+        f"http://{CANARY}@h",
+        f"http://@h/{CANARY}",
+        f"http://h:{CANARY}",
+        f"http://[{CANARY}",
+        f"http://h?{CANARY}",
+        f"http://h/a@{CANARY}",
+    ],
+)
+def test_an_address_that_may_hold_a_secret_is_refused_and_never_told(run, url):
+    provider = Provider(Dialect.ANTHROPIC, url, "dummy", Header.API_KEY)
+    with pytest.raises(InputError, match="without user") as caught:
+        Gateway(run, provider, (MODEL,))
+    assert CANARY not in f"{caught.value!r} {provider!r} {provider}"
+    assert list(run.iterdir()) == []
+
+
+@pytest.mark.parametrize(
     "provider",
     [
         Provider(Dialect.ANTHROPIC, "http://u:p@h", CANARY, Header.API_KEY),

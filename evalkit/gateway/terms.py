@@ -20,7 +20,7 @@ class Header(StrEnum):
 class Provider(Record, frozen=True):
     """Where models answer: `url` is what stands before `/v1/...`.
 
-    The credential never shows in its text.
+    The credential never shows in its text, nor an address that may hold another.
     """
 
     dialect: Dialect
@@ -29,7 +29,8 @@ class Provider(Record, frozen=True):
     header: Header
 
     def __repr__(self) -> str:
-        return f"Provider({self.dialect}, {self.url})"
+        url = self.url if _is_plain(self.url) else "..."
+        return f"Provider({self.dialect}, {url})"
 
     def check(self) -> None:
         """See that it can be used.
@@ -37,9 +38,7 @@ class Provider(Record, frozen=True):
         Raises:
             InputError: It is no plain address, or the credential cannot be sent.
         """
-        parts = urlsplit(self.url)
-        plain = parts.scheme in {"http", "https"} and parts.hostname
-        if not plain or parts.username or parts.query or parts.fragment:
+        if not _is_plain(self.url):
             raise InputError(
                 "the provider's address",
                 expected="http(s)://HOST, without user, query or fragment",
@@ -58,6 +57,17 @@ class Provider(Record, frozen=True):
             found=found,
             cure="set it again, without line breaks",
         )
+
+
+def _is_plain(url: str) -> bool:
+    """Whether nothing but host, port and path stand in an address."""
+    try:
+        parts = urlsplit(url)
+        is_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    is_web = parts.scheme in {"http", "https"}
+    return is_web and is_host and not set("@?#") & set(url)
 
 
 class Caps(Record, frozen=True):
