@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+
+import msgspec
 
 from evalkit import files, usage
 from evalkit.journal import read_journal
@@ -14,9 +17,11 @@ from evalkit.records import (
     AttemptStarted,
     Ended,
     Event,
+    Exchange,
     Outcome,
     Record,
     Registration,
+    Request,
     RunEnded,
     RunStarted,
     TrialResult,
@@ -24,6 +29,7 @@ from evalkit.records import (
 from evalkit.registration import load_registration
 
 JOURNAL = "journal.jsonl"
+GATEWAY = "gateway.jsonl"
 
 
 class Status(Record, frozen=True):
@@ -73,7 +79,8 @@ def standing_of(
         f"{s.key}" for s in started if (str(s.key), s.attempt) not in ended
     ]
     budget = registration.plan.budget
-    n_tokens, usd = _spent(registration, results)
+    lost = _requests_of_lost(folder, results)
+    n_tokens, usd = _spent(registration, results, lost)
     return Status(
         run=folder.name,
         state=state if listed else "not started",
@@ -136,12 +143,39 @@ def _n_calls(events: list[Event], registration: Registration) -> int:
     )
 
 
+class _Line(msgspec.Struct):
+    """What the gateway noted; of its requests alone more is asked here."""
+
+    event: str
+    trial: str | None = None
+    exchange: Exchange | None = None
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+
+
+def _requests_of_lost(folder: Path, results: list[TrialResult]) -> list[Request]:
+    """Requests of attempts without a result, as the gateway noted them."""
+    path = folder / GATEWAY
+    if not path.is_file():
+        return []
+    told = {f"trials/{result.key}/{result.attempt}" for result in results}
+    found: list[Request] = []
+    for row in path.read_bytes().split(b"\n"):
+        with suppress(msgspec.DecodeError):  # a killed gateway's last line
+            line = _decode_line(row)
+            if line.exchange and line.trial not in told:
+                request = line.exchange.request(0)
+                found += [request] if request else []
+    return found
+
+
 def _spent(
-    registration: Registration, results: list[TrialResult]
+    registration: Registration, results: list[TrialResult], lost: list[Request]
 ) -> tuple[int, float | None]:
     """Tokens and dollars of all attempts; dollars are None where a price is unknown."""
     rates = usage.parse_rates(files.package_data("prices.toml"))
-    requests = [
+    requests = lost + [
         request for r in results for step in r.steps for request in step.requests
     ]
     n_tokens = sum(map(usage.total_tokens, requests))

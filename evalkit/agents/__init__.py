@@ -72,6 +72,13 @@ def open_agent(plan: Plan, root: Path) -> Agent:
             found=repr(plan.agent),
             cure="name one of these; `command` runs any program",
         )
+    if not plan.model.strip() or not plan.model.isprintable():
+        raise InputError(
+            "model",
+            expected="the name of a model",
+            found=repr(plan.model),
+            cure="name the one the agent is to use",
+        )
     agent = AGENTS[plan.agent](plan, root)
     if agent.vendor is None:
         reach.check_caps(plan, held=False)

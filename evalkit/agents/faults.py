@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from evalkit.process import Finished
@@ -16,6 +17,10 @@ BY_STATUS = {
 KILLED = frozenset({-15, -9, -2, 130, 137, 143})
 """Exit codes of a process ended by SIGTERM, SIGKILL or SIGINT, or its sandbox's."""
 UNBILLED = frozenset({Passage.FAILED, Passage.REFUSED, Passage.UNREACHABLE})
+TOO_LONG = re.compile(r"too long|too large|context.{0,3}length|maximum context", re.I)
+"""What providers say of a request that an agent let grow beyond the model."""
+STALLED_SHARE = 0.25
+"""Of a call's time: so long without a byte of an answer, the provider stalled."""
 NAMES = {
     Passage.TRUNCATED: "the provider's answer was cut short",
     Passage.UNREACHABLE: "the provider did not answer",
@@ -32,7 +37,8 @@ def stopped_by_us(
         told = f"the trial's registered cap of {caps[0]} was reached"
         return Ended.AGENT_LIMIT, told
     if finished.timed_out:
-        return Ended.TIMED_OUT, "the call's time was up"
+        stalled = _stalled(finished, exchanges)
+        return stalled or (Ended.TIMED_OUT, "the call's time was up")
     return (Ended.AGENT_LIMIT, finished.excess) if finished.excess else None
 
 
@@ -62,12 +68,33 @@ def unfinished(
 def last_fault(exchanges: Sequence[Exchange]) -> tuple[Ended, str] | None:
     """The fault that the last request met, if it met one."""
     last = exchanges[-1] if exchanges else None
-    if last is None or last.passage not in NAMES:
+    if last is None:
+        return None
+    if last.passage is Passage.COMPLETE and last.is_priced and not last.request(0):
+        return Ended.PROVIDER_FAULT, "the provider's answer was none of its protocol"
+    if last.passage not in NAMES:
         return None
     status = last.http_status if last.passage is Passage.FAILED else None
     ended = BY_STATUS.get(status or 0, Ended.PROVIDER_FAULT)
+    if status in {400, 413} and TOO_LONG.search(last.detail):
+        ended = Ended.AGENT_ERROR
     said = f" {status}" if status else ""
     return ended, f"{NAMES[last.passage]}{said}{f': {last.detail}' * bool(last.detail)}"
+
+
+def _stalled(
+    finished: Finished, exchanges: Sequence[Exchange]
+) -> tuple[Ended, str] | None:
+    """That a call's time ran out over a request that the provider left unanswered."""
+    last = exchanges[-1] if exchanges else None
+    if last is None or last.passage is not Passage.CLOSED:
+        return None
+    waited_s = last.total_ms / 1000
+    silent = last.first_byte_ms is None or (last.http_status or 0) >= 400
+    if silent and waited_s >= STALLED_SHARE * finished.wall_s:
+        told = f"the provider left a request unanswered for {waited_s:.0f} s"
+        return Ended.PROVIDER_FAULT, told
+    return None
 
 
 def requests_of(exchanges: Sequence[Exchange]) -> tuple[Request, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from evalkit import files, usage
 from evalkit.agents.protocol import Credential, Vendor
 from evalkit.errors import InfrastructureError, InputError
-from evalkit.records import Access, Dialect, Plan
+from evalkit.records import Access, Dialect, Plan, Request
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 UNUSED_CREDENTIAL = "unused"
@@ -43,6 +45,7 @@ def check_consent(plan: Plan, vendor: Vendor) -> None:
         InputError: Consent is missing, or a cap is asked for that nobody would hold.
     """
     url = provider_url(plan, vendor)
+    _check_url(url)
     if not is_loopback(url) and not plan.allow_real_provider:
         raise InputError(
             "provider",
@@ -65,16 +68,47 @@ def check_caps(plan: Plan, *, held: bool) -> None:
     """Refuse caps of a trial where no gateway holds them.
 
     Raises:
-        InputError: One is asked for in vain.
+        InputError: One is asked for in vain, or in dollars that nobody can count.
     """
     limits = plan.limits
     caps = (limits.max_requests, limits.max_tokens, limits.max_usd)
+    for name, cap in (("trial", limits.max_usd), ("run", plan.budget.max_usd)):
+        if cap is not None and not (math.isfinite(cap) and _has_price(plan)):
+            raise InputError(
+                f"cap of a {name} in dollars",
+                expected="a finite number, and a model whose price is known",
+                found=f"{cap} for {plan.model} by the accounting {plan.accounting}",
+                cure="cap tokens, or name another accounting",
+            )
     if not held and any(cap is not None for cap in caps):
         raise InputError(
             "limits",
             expected="caps of a trial only where the gateway stands between",
             found="caps without it",
             cure="leave them out, or use access gateway with an agent that calls a model",
+        )
+
+
+def _has_price(plan: Plan) -> bool:
+    rates = usage.parse_rates(files.package_data("prices.toml"))
+    one = Request(0, plan.model, 1, 0, 0, 0, 1, source="plan")
+    return usage.price(one, rates, accounting=plan.accounting) is not None
+
+
+def _check_url(url: str) -> None:
+    """Refuse an address that no request can go to, or that holds a secret."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.hostname and (parts.port or 1) in range(1, 65_536)
+    except ValueError:
+        parts, usable = urlsplit(""), False
+    secret = "@" in url or parts.query or parts.fragment
+    if not usable or parts.scheme not in {"http", "https"} or secret:
+        raise InputError(
+            "provider",
+            expected="http(s)://HOST or http(s)://HOST:PORT, without user or query",
+            found="an address of another form",
+            cure="mend --provider-url; the credential comes from the environment",
         )
 
 

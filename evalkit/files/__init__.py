@@ -219,22 +219,29 @@ def unpack(archive: bytes, folder: Path) -> None:
         InputError: It is no plain tar of regular files, as `pack` makes them, and
             of folders, which git adds.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
-            plain = [m for m in tar if m.isdir() or (m.isreg() and not m.issparse())]
-            odd = [m.name for m in tar if m not in plain]
-            if not odd:
-                tar.extractall(folder, filter="data")
+            entries = tuple(_unpacked(tar))
     except (tarfile.TarError, ValueError) as error:
-        odd = [str(error)]
-    if odd:
         raise InputError(
             "archive of a workspace",
             expected="a plain tar of regular files",
-            found=odd[0],
+            found=str(error),
             cure="restore it from a copy",
-        )
+        ) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    write_entries(entries, folder)
+
+
+def _unpacked(tar: tarfile.TarFile) -> Iterator[Entry]:
+    # Not extractall: its filters came with Python 3.11.4.
+    for member in tar:
+        opened = tar.extractfile(member) if member.isreg() else None
+        if opened is not None and not member.issparse():
+            executable = bool(member.mode & stat.S_IXUSR)
+            yield Entry(member.name, opened.read(), executable=executable)
+        elif not member.isdir():
+            raise ValueError(f"{member.name}, which is no regular file")
 
 
 def write_atomic(path: Path, data: bytes) -> None:
