@@ -7,8 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ from realroot import StubProcess
 from evalkit import files, process, sandbox
 from evalkit.errors import InfrastructureError, InputError
 from evalkit.gateway import Caps, Gateway, Header, Provider, Trial, contents
+from evalkit.gateway.accounts import Account, Taking
 from evalkit.gateway.meter import Meter
 from evalkit.records import Dialect, Exchange, Network, Passage
 from evalkit.sandbox import Mount
@@ -516,6 +518,79 @@ def test_requests_at_once_do_not_slip_past_a_cap(run, stub):
         rows = gateway.close(endpoint.token)
     assert (statuses.count(200), statuses.count(429)) == (3, 9)
     assert [row.passage for row in rows].count(Passage.REFUSED) == 9
+
+
+@pytest.mark.parametrize(
+    "caps", [Caps(max_tokens=3_000), Caps(max_usd=0.012)], ids=["tokens", "dollars"]
+)
+def test_requests_at_once_are_held_against_a_cap_before_usage_is_known(
+    run, stub, tmp_path, caps
+):
+    gate = tmp_path / "gate"
+    provider = stub(_always(TURN | {"wait_for": str(gate), "times": 60}))
+    with (
+        _gateway(run, provider.url, rates=RATES) as gateway,
+        ThreadPoolExecutor(20) as pool,
+    ):
+        endpoint = gateway.open(msgspec.structs.replace(TRIAL, caps=caps))
+        asking = [pool.submit(_ask, endpoint) for _ in range(20)]
+        first = islice(as_completed(asking, 60), 17)
+        refused = [one.result()[0] for one in first]
+        gate.touch()
+        statuses = [one.result(60)[0] for one in asking]
+        gateway.close(endpoint.token)
+    assert refused == [429] * 17
+    assert statuses.count(200) == 3
+
+
+@pytest.mark.parametrize("n_chars", [10, 40_000], ids=["short", "long"])
+def test_requests_whose_usage_stays_unknown_count_with_what_was_held(
+    run, stub, tmp_path, n_chars
+):
+    provider = stub(_always(TURN | {"wait_for": str(tmp_path / "never"), "times": 9}))
+    body = json.dumps(_body("x" * n_chars))
+    each = max(1_000, -(-len(body) // 4))
+    trial = msgspec.structs.replace(TRIAL, caps=Caps(max_tokens=2 * each))
+    with _gateway(run, provider.url) as gateway:
+        endpoint = gateway.open(trial)
+        for n in (1, 2):
+            connection = _connect(endpoint)
+            headers = {"x-api-key": endpoint.token}
+            connection.request("POST", "/v1/messages", body, headers)
+            provider.await_lines("asked", n)
+            connection.close()
+            provider.await_lines("answered", n)
+        assert _ask(endpoint)[0] == 429
+        *gone, refused = gateway.close(endpoint.token)
+    assert [(row.passage, row.input, row.output) for row in gone] == [
+        (Passage.CLIENT_GONE, None, None)
+    ] * 2
+    assert refused.refused_by == "max_tokens"
+
+
+def test_what_is_free_or_failed_counts_for_no_cap_but_that_of_requests(run, stub):
+    provider = stub(_always({"status": 500}, {"status": 529}, TURN))
+    trial = msgspec.structs.replace(TRIAL, caps=Caps(max_tokens=100))
+    with _gateway(run, provider.url) as gateway:
+        endpoint = gateway.open(trial)
+        counting = _ask(endpoint, path="/v1/messages/count_tokens")[0]
+        statuses = [counting, *(_ask(endpoint)[0] for _ in range(4))]
+    assert statuses == [200, 500, 529, 200, 429]
+
+
+def test_what_finished_requests_took_is_held_for_those_under_way():
+    account = Account(Caps(max_tokens=3 * TOKENS.total), lambda *_: 0.0)
+    found = []
+    for _ in range(2):
+        taking = Taking(MODEL, Meter(Dialect.ANTHROPIC), 4)
+        account.begin(taking)
+        found.append(account.reached())
+        if len(found) == 1:
+            taking.meter.take_stream(_sse(message_events(TURN, 1, MODEL)))
+            account.end(taking, Passage.COMPLETE)
+    account.begin(Taking(MODEL, Meter(Dialect.ANTHROPIC), 4))
+    assert found == [None, None]
+    assert account.reached() == ("max_tokens", f"{3 * TOKENS.total:,}")
 
 
 def test_a_cap_in_dollars_needs_a_known_price(run, stub):

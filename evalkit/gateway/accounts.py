@@ -2,46 +2,114 @@
 
 from __future__ import annotations
 
+import math
 from asyncio import Task
 from collections.abc import Callable
+from typing import NamedTuple
 
 from evalkit.gateway.meter import Meter
 from evalkit.gateway.terms import Caps, Trial
-from evalkit.records import Exchange, Request
+from evalkit.records import Exchange, Passage, Request
+from evalkit.transcript.rows import Tokens
 from evalkit.usage import Rates, price
 
 MAX_REFUSALS = 100
 """Rows kept of one call's refused requests; an agent can make any number."""
 
 
-class Account:
-    """What the calls of one attempt took together."""
+MIN_TOKENS = 1_000
+"""Held for a request at least, as long as none of its trial has told its usage."""
+BYTES_PER_TOKEN = 4
+NOT_CHARGED = frozenset({Passage.FAILED, Passage.UNREACHABLE})
 
-    def __init__(self, caps: Caps, cost: Callable[[str, Meter], float]) -> None:
+
+class Amount(NamedTuple):
+    """Tokens of all classes, and dollars."""
+
+    tokens: float = 0
+    usd: float = 0.0
+
+    def plus(self, other: Amount) -> Amount:
+        """Both together."""
+        return Amount(self.tokens + other.tokens, self.usd + other.usd)
+
+    def larger(self, other: Amount) -> Amount:
+        """The larger of each."""
+        return Amount(max(self.tokens, other.tokens), max(self.usd, other.usd))
+
+
+class Taking:
+    """One request under way; `n_bytes` is None where no provider charges for it."""
+
+    def __init__(self, model: str, meter: Meter, n_bytes: int | None) -> None:
+        self.model = model
+        self.meter = meter
+        self.n_bytes = n_bytes
+
+
+class Account:
+    """What the calls of one attempt took together; `Caps` says how it counts."""
+
+    def __init__(self, caps: Caps, cost: Callable[[str, Tokens], float]) -> None:
         self._caps = caps
         self._cost = cost
-        self._passed: list[tuple[str, Meter]] = []
+        self._n_begun = 0
+        self._under_way: list[Taking] = []
+        self._spent = Amount()
+        self._known = Amount()
+        self._n_known = 0
 
     def reached(self) -> tuple[str, str] | None:
         """The first cap that is reached: its name, and what it allows."""
         caps = self._caps
-        if caps.max_requests is not None and len(self._passed) >= caps.max_requests:
+        if caps.max_requests is not None and self._n_begun >= caps.max_requests:
             return "max_requests", f"{caps.max_requests:,}"
-        if caps.max_tokens is not None and self._tokens() >= caps.max_tokens:
+        taken = self._spent
+        for taking in self._under_way:
+            taken = taken.plus(self._held(taking))
+        if caps.max_tokens is not None and taken.tokens >= caps.max_tokens:
             return "max_tokens", f"{caps.max_tokens:,}"
-        if caps.max_usd is not None and self._usd() >= caps.max_usd:
+        if caps.max_usd is not None and taken.usd >= caps.max_usd:
             return "max_usd", f"{caps.max_usd:,.2f}"
         return None
 
-    def add(self, model: str, meter: Meter) -> None:
-        """Count a request from its start, with what its meter will say."""
-        self._passed.append((model, meter))
+    def begin(self, taking: Taking) -> None:
+        """Count a request from its start."""
+        self._n_begun += 1
+        self._under_way.append(taking)
 
-    def _tokens(self) -> int:
-        return sum(meter.tokens.total for _, meter in self._passed if meter.tokens)
+    def end(self, taking: Taking, passage: Passage) -> None:
+        """Count what it took; where that stays unknown, what was held for it."""
+        self._under_way.remove(taking)
+        told, meter = self._told(taking), taking.meter
+        if passage in NOT_CHARGED:
+            self._spent = self._spent.plus(told)
+        elif meter.tokens and meter.is_whole:
+            self._spent = self._spent.plus(told)
+            self._known = self._known.plus(told)
+            self._n_known += 1
+        else:
+            self._spent = self._spent.plus(self._held(taking))
 
-    def _usd(self) -> float:
-        return sum(self._cost(model, meter) for model, meter in self._passed)
+    def _told(self, taking: Taking) -> Amount:
+        tokens = taking.meter.tokens
+        if tokens is None:
+            return Amount()
+        return Amount(tokens.total, self._cost(taking.model, tokens))
+
+    def _held(self, taking: Taking) -> Amount:
+        if taking.n_bytes is None:
+            return self._told(taking)
+        estimate = math.ceil(taking.n_bytes / BYTES_PER_TOKEN)
+        if not self._n_known:
+            estimate = max(estimate, MIN_TOKENS)
+        fresh = Tokens(estimate, 0, 0, 0, 0)
+        held = Amount(estimate, self._cost(taking.model, fresh))
+        return held.larger(self._mean()).larger(self._told(taking))
+
+    def _mean(self) -> Amount:
+        n = max(self._n_known, 1)
+        return Amount(self._known.tokens / n, self._known.usd / n)
 
 
 class Opened:
@@ -63,13 +131,10 @@ class Opened:
         return self._n
 
 
-def cost_by(rates: Rates, accounting: str) -> Callable[[str, Meter], float]:
-    """What a request for a model cost so far: dollars, those that are known."""
+def cost_by(rates: Rates, accounting: str) -> Callable[[str, Tokens], float]:
+    """What tokens of one request for a model cost: dollars, 0 without a price."""
 
-    def cost(model: str, meter: Meter) -> float:
-        if meter.tokens is None:
-            return 0.0
-        used = meter.tokens
+    def cost(model: str, used: Tokens) -> float:
         request = Request(
             call=0,
             model=model,

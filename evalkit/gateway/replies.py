@@ -6,8 +6,10 @@ import msgspec
 
 from evalkit.records import Dialect, Record
 
+COUNTS = "/v1/messages/count_tokens"
+"""No provider charges for the counting of tokens."""
 PATHS = {
-    Dialect.ANTHROPIC: ("/v1/messages", "/v1/messages/count_tokens"),
+    Dialect.ANTHROPIC: ("/v1/messages", COUNTS),
     Dialect.OPENAI: ("/v1/responses",),
 }
 """What may be asked; nothing else leaves this machine."""

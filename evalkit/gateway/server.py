@@ -10,7 +10,7 @@ import aiohttp
 from aiohttp import web
 
 from evalkit.gateway import contents, notes, passing, replies
-from evalkit.gateway.accounts import MAX_REFUSALS, Account, Opened, cost_by
+from evalkit.gateway.accounts import MAX_REFUSALS, Account, Opened, Taking, cost_by
 from evalkit.gateway.contents import Contents, UnreadableError
 from evalkit.gateway.meter import Meter
 from evalkit.gateway.notes import Notes, Recording
@@ -137,8 +137,10 @@ class Server:
         if reached := opened.account.reached():
             return self._refuse(request, opened, asked, body, reached)
         meter = Meter(self._given.provider.dialect)
-        opened.account.add(asked.model, meter)
-        return await self._carry(request, opened, asked, body, meter)
+        charged = not request.path.endswith(replies.COUNTS)
+        taking = Taking(asked.model, meter, len(body) if charged else None)
+        opened.account.begin(taking)
+        return await self._carry(request, opened, asked, body, taking)
 
     async def _carry(
         self,
@@ -146,7 +148,7 @@ class Server:
         opened: Opened,
         asked: Contents,
         body: bytes,
-        meter: Meter,
+        taking: Taking,
     ) -> web.StreamResponse:
         number = opened.next_number()
         recording = None
@@ -157,7 +159,7 @@ class Server:
             number,
             asked,
             body,
-            meter,
+            taking.meter,
             provider=self._given.provider,
             client=self._client,
             recording=recording,
@@ -171,7 +173,9 @@ class Server:
                 passing.abort(request)
             raise
         finally:
-            self._keep(opened, passed.row())
+            row = passed.row()
+            opened.account.end(taking, row.passage)
+            self._keep(opened, row)
 
     def _refuse(
         self,

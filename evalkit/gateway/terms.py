@@ -73,8 +73,15 @@ def _is_plain(url: str) -> bool:
 class Caps(Record, frozen=True):
     """What all calls of one attempt may take together; None is no cap.
 
-    Tokens are all five classes, those of requests under way as far as known. The
-    request that crosses a cap is let through to its end, the next one refused.
+    Tokens are all five classes. The request that crosses a cap is let through to
+    its end, the next one refused. For a request under way, tokens and dollars are
+    held: the larger of an estimate of its input (a token for 4 bytes, all fresh;
+    1,000 at least until the first usage is known), the mean of this trial's finished
+    requests, and what it told so far. A request whose usage stays unknown, or was
+    not told to its end, counts with what was held for it, unless the provider
+    failed it or could not be reached; its row does not show this. Counting tokens
+    is free. So requests at once can pass a cap only by as much as they take more
+    than was held.
     """
 
     max_requests: Positive | None = None
