@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -25,6 +26,7 @@ from evalkit.errors import InfrastructureError, InputError
 from evalkit.gateway import Caps, Gateway, Header, Provider, Trial, contents
 from evalkit.gateway.accounts import Account, Taking
 from evalkit.gateway.meter import Meter
+from evalkit.gateway.withheld import Secret, Stream
 from evalkit.records import Dialect, Exchange, Network, Passage
 from evalkit.sandbox import Mount
 from evalkit.transcript.rows import Tokens
@@ -442,6 +444,19 @@ def test_rows_tell_the_skills_and_marks_of_each_request(run, stub):
     assert (second.carried, second.listed) == ((), ("one-skill", "two", "p:three"))
 
 
+def test_a_request_that_lists_any_number_of_skills_has_a_bounded_row(run, stub):
+    provider = stub(_always(TURN | {"times": 9}))
+    names = [f"{n:06}-" + "\U0001f600" * 300 for n in range(1_500)]
+    listed = _listing(*(f"- {name}" for name in names))
+    with _gateway(run, provider.url) as gateway:
+        endpoint = gateway.open(TRIAL)
+        assert {_ask(endpoint, _body(listed))[0] for _ in range(5)} == {200}
+        rows = gateway.close(endpoint.token)
+    assert [row.n for row in rows] == [1, 2, 3, 4, 5]
+    cut = [name[:200] for name in names[:1_000]]
+    assert rows[0].listed == (*cut, "... and 500 more")
+
+
 # --- what is refused --------------------------------------------------------
 
 
@@ -745,6 +760,59 @@ def test_the_credential_is_nowhere_but_in_the_header_to_the_provider(run, stub):
         assert CANARY not in json.dumps(asked)
 
 
+ECHO_HEAD = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+    b"x-debug: key=" + CANARY.encode() + b"\r\nconnection: close\r\n\r\n"
+)
+ECHO = b'data: {"type": "error", "error": {"message": "' + CANARY.encode() + b'"}}\n\n'
+
+
+@contextmanager
+def _echoing(pieces):
+    """A provider that answers with these pieces, and says the credential again."""
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as reading:
+                for line in iter(reading.readline, b"\r\n"):
+                    name, _, value = line.partition(b":")
+                    if name.lower() == b"content-length":
+                        n = int(value)
+                reading.read(n)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                for piece in pieces:
+                    connection.sendall(piece)
+
+        answered = pool.submit(answer)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        answered.result(60)
+
+
+def test_a_credential_that_the_provider_echoes_is_not_written_down(run):
+    pieces = [ECHO_HEAD, *(ECHO[i : i + 1] for i in range(len(ECHO)))]
+    with _echoing(pieces) as url, _gateway(run, url, record=True) as gateway:
+        endpoint = gateway.open(TRIAL)
+        status, headers, _ = _ask(endpoint, _body(f"I saw {CANARY}."), x_seen=CANARY)
+        (row,) = gateway.close(endpoint.token)
+    assert (status, headers["x-debug"]) == (200, "key=[withheld]")
+    written = {p.name: p.read_bytes() for p in run.rglob("*") if p.is_file()}
+    assert [name for name, data in written.items() if CANARY.encode() in data] == []
+    assert written["0001.answer.body"] == ECHO.replace(CANARY.encode(), b"[withheld]")
+    assert json.loads(written["0001.request.json"])["body"] == _body(
+        "I saw [withheld]."
+    )
+    assert "[withheld]" in row.detail
+
+
+def test_a_secret_is_found_at_every_cut_and_nothing_else_is_lost():
+    data = b"aab-aaab-aa"
+    for cut in range(len(data) + 1):
+        stream = Stream(Secret("aab"))
+        found = stream.take(data[:cut]) + stream.take(data[cut:]) + stream.end()
+        assert found == b"[withheld]-a[withheld]-aa"
+
+
 # --- when one of them dies --------------------------------------------------
 
 
@@ -766,6 +834,39 @@ def test_a_folder_that_cannot_be_written_is_said_so(run, stub):
     (run / "gateway.jsonl").mkdir()
     with (
         pytest.raises(InfrastructureError, match="gateway: expected that it does"),
+        _gateway(run, stub().url),
+    ):
+        pass
+
+
+def test_notes_that_lead_to_a_device_are_said_so(run, stub):
+    notes = run / "gateway.jsonl"
+    notes.symlink_to("/dev/full")
+    with (
+        pytest.raises(InfrastructureError, match=f"no regular file: '{notes}'"),
+        _gateway(run, stub().url),
+    ):
+        pass
+
+
+def test_notes_that_cannot_be_written_any_more_are_said_so(run, stub):
+    provider = stub(_always(TURN))
+    with _gateway(run, provider.url) as gateway:
+        endpoint = gateway.open(TRIAL)
+        size = (run / "gateway.jsonl").stat().st_size
+        resource.prlimit(gateway.pid, resource.RLIMIT_FSIZE, (size, size))
+        assert _ask(endpoint)[0] == 200
+        found = f"{run / 'gateway.jsonl'}: File too large"
+        with pytest.raises(InfrastructureError, match=found):
+            gateway.close(endpoint.token)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
+def test_notes_that_may_not_be_written_are_said_so(run, stub):
+    notes = run / "gateway.jsonl"
+    notes.touch(0o400)
+    with (
+        pytest.raises(InfrastructureError, match=f"Permission denied: '{notes}'"),
         _gateway(run, stub().url),
     ):
         pass

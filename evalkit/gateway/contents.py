@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -16,12 +17,18 @@ HEADINGS = (
 )
 """What stands before the skills that Claude Code, and Codex, tell a model of."""
 _ENTRY = re.compile(r"- (\S+?)(?: \([^)]*\))?(?:: .*)?")
+MAX_LISTED = 1_000
+MAX_NAME_CHARS = 200
 MODELS_OWN = "assistant"
 TOOLS_OWN = "tool_result"
 
 
 class Contents(Record, frozen=True):
-    """A request: `listed` and `carried` as in `records.Exchange`."""
+    """A request: `listed` and `carried` as in `records.Exchange`.
+
+    Of `listed`, at most `MAX_LISTED` names are kept, each cut to `MAX_NAME_CHARS`;
+    where there were more, the last entry is "... and N more".
+    """
 
     model: str
     streamed: bool
@@ -57,9 +64,16 @@ def read(body: bytes, marks: Mapping[str, str]) -> Contents:
     return Contents(
         model=model,
         streamed=request.get("stream") is True,
-        listed=tuple(dict.fromkeys(n for text in told for n in _skills(text))),
+        listed=_bounded(dict.fromkeys(n for text in told for n in _skills(text))),
         carried=tuple(n for n, mark in marks.items() if any(mark in t for t in texts)),
     )
+
+
+def _bounded(names: Collection[str]) -> tuple[str, ...]:
+    """An agent can list any number of any length; a row has to stay small."""
+    kept = tuple(name[:MAX_NAME_CHARS] for name in islice(names, MAX_LISTED))
+    n_more = len(names) - len(kept)
+    return (*kept, f"... and {n_more:,} more") if n_more else kept
 
 
 def _texts(value: Any) -> Iterator[str]:

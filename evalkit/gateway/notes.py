@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from evalkit.gateway.terms import Caps
+from evalkit.gateway.withheld import Secret, Stream
 from evalkit.records import Exchange, Record
 
 FILE = "gateway.jsonl"
@@ -15,6 +17,7 @@ RECORDINGS = "recordings"
 SECRET_HEADERS = frozenset(
     {"authorization", "x-api-key", "cookie", "set-cookie", "proxy-authorization"}
 )
+MAX_DETAIL_CHARS = 300
 MAX_STRANGERS = 1000
 """Lines kept of requests that belong to no call; anybody can make any number."""
 
@@ -39,10 +42,13 @@ class Notes:
 
     def __init__(self, folder: Path, now: Callable[[], str]) -> None:
         self._now = now
-        path = folder / FILE
-        self._file = path.open("ab", buffering=0)
+        self._path = folder / FILE
+        # What is read from a device may never end.
+        if self._path.exists() and not self._path.is_file():
+            raise OSError(errno.EINVAL, "it is no regular file", str(self._path))
+        self._file = self._path.open("ab", buffering=0)
         # A line that a killed gateway left half would swallow the next.
-        self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
+        self._file.truncate(self._path.read_bytes().rfind(b"\n") + 1)
         self._n_strangers = 0
         self.fault: str | None = None
 
@@ -78,7 +84,7 @@ class Notes:
         """Note a refused request that belongs to no call, up to a number of them."""
         self._n_strangers += 1
         if self._n_strangers <= MAX_STRANGERS:
-            self.add("refusal", detail=detail)
+            self.add("refusal", detail=detail[:MAX_DETAIL_CHARS])
 
     def stop(self) -> None:
         """Write the last line."""
@@ -90,35 +96,48 @@ class Notes:
         try:
             write()
         except OSError as error:
-            self.fault = f"{error.strerror or error} (notes of the gateway)"
+            where = error.filename or self._path
+            self.fault = f"{where}: {error.strerror or error}"
 
 
 class Recording:
-    """Bodies of one request: what was asked, and the answer as it came."""
+    """Bodies of one request, without the credential: both as they came."""
 
-    def __init__(self, stem: Path, notes: Notes) -> None:
+    def __init__(self, stem: Path, notes: Notes, secret: Secret) -> None:
         self._stem = stem
         self._notes = notes
+        self._secret = secret
+        self._answer = Stream(secret)
 
     def asked(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
         """Keep a request, its headers without what is secret."""
         told = {
-            "path": path,
-            "headers": _open_headers(headers),
-            "body": msgspec.Raw(body),
+            "path": self._secret.out_of(path),
+            "headers": self._open_headers(headers),
+            "body": msgspec.Raw(self._secret.out_of_bytes(body)),
         }
         data = msgspec.json.encode(told)
         self._notes.keep(lambda: self._path("request.json").write_bytes(data))
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """Keep the head of an answer."""
-        told = {"status": status, "headers": _open_headers(headers)}
+        told = {"status": status, "headers": self._open_headers(headers)}
         data = msgspec.json.encode(told)
         self._notes.keep(lambda: self._path("answer.json").write_bytes(data))
 
     def add(self, chunk: bytes) -> None:
         """Keep the next bytes of an answer."""
-        self._notes.keep(lambda: self._append(chunk))
+        self._notes.keep(lambda: self._append(self._answer.take(chunk)))
+
+    def end(self) -> None:
+        """Keep the last bytes."""
+        if rest := self._answer.end():
+            self._notes.keep(lambda: self._append(rest))
+
+    def _open_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        clean = self._secret.out_of_headers(headers)
+        lower = {name.lower(): value for name, value in clean.items()}
+        return {k: v for k, v in lower.items() if k not in SECRET_HEADERS}
 
     def _append(self, chunk: bytes) -> None:
         with self._path("answer.body").open("ab") as opened:
@@ -140,8 +159,3 @@ def recording_folder(run: Path, name: str) -> Path:
             continue
         return folder
     raise FileExistsError(wanted)
-
-
-def _open_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    lower = {name.lower(): value for name, value in headers.items()}
-    return {k: v for k, v in lower.items() if k not in SECRET_HEADERS}

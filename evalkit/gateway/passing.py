@@ -14,9 +14,10 @@ from multidict import CIMultiDict
 from evalkit.gateway import replies
 from evalkit.gateway.contents import Contents
 from evalkit.gateway.meter import Meter
-from evalkit.gateway.notes import Recording
+from evalkit.gateway.notes import MAX_DETAIL_CHARS, Recording
 from evalkit.gateway.replies import Refusal
 from evalkit.gateway.terms import Header, Provider
+from evalkit.gateway.withheld import Secret
 from evalkit.records import Exchange, Passage
 
 HOP_BY_HOP = {
@@ -30,7 +31,7 @@ NOT_SENT = HOP_BY_HOP | {
 NOT_RETURNED = HOP_BY_HOP | {
     "anthropic-organization-id", "content-length", "openai-organization", "set-cookie",
 }  # fmt: skip
-MAX_DETAIL_CHARS = 300
+MAX_NAME_CHARS = 200
 
 
 class Passing:
@@ -53,6 +54,7 @@ class Passing:
         self._body = body
         self._meter = meter
         self._provider = provider
+        self._secret = Secret(provider.credential)
         self._client = client
         self._recording = recording
         self._started_at = now()
@@ -89,7 +91,8 @@ class Passing:
     def row(self) -> Exchange:
         """What was seen of it so far."""
         used = self._meter.tokens
-        detail = self._detail or self._meter.error
+        detail = self._secret.out_of(self._detail or self._meter.error)
+        served = self._meter.served and self._secret.out_of(self._meter.served)
         return Exchange(
             n=self._number,
             path=self._path,
@@ -100,7 +103,7 @@ class Passing:
             first_byte_ms=self._first_byte_ms,
             total_ms=self._elapsed_ms(),
             http_status=self._status,
-            served=self._meter.served,
+            served=served and served[:MAX_NAME_CHARS],
             input=used.input if used else None,
             write_5m=used.write_5m if used else None,
             write_1h=used.write_1h if used else None,
@@ -117,7 +120,7 @@ class Passing:
         self, request: web.Request, upstream: aiohttp.ClientResponse
     ) -> web.StreamResponse:
         streams = upstream.content_type == "text/event-stream"
-        headers = returned_headers(upstream.headers)
+        headers = self._secret.out_of_headers(returned_headers(upstream.headers))
         response = web.StreamResponse(status=upstream.status, headers=headers)
         self._status = upstream.status
         self._record_head(upstream.status, headers)
@@ -146,7 +149,7 @@ class Passing:
 
     async def _pass_error(self, upstream: aiohttp.ClientResponse) -> web.Response:
         self._status = upstream.status
-        headers = returned_headers(upstream.headers)
+        headers = self._secret.out_of_headers(returned_headers(upstream.headers))
         try:
             body = await upstream.read()
         except aiohttp.ClientError as error:
@@ -154,8 +157,7 @@ class Passing:
         if upstream.status in {401, 403}:
             body = Refusal(401, replies.WITHHELD).body(self._provider.dialect)
             headers = CIMultiDict({"content-type": "application/json"})
-        secret = self._provider.credential.encode()
-        body = body.replace(secret, b"[withheld]")
+        body = self._secret.out_of_bytes(body)
         self._record_head(upstream.status, headers)
         self._note_chunk(body)
         self._meter.take_whole(body)
@@ -163,7 +165,7 @@ class Passing:
         return web.Response(status=upstream.status, headers=headers, body=body)
 
     def _unreachable(self, error: Exception) -> web.Response:
-        said = f"{type(error).__name__}: {error}"
+        said = self._secret.out_of(f"{type(error).__name__}: {error}")
         refusal = Refusal(502, f"the provider cannot be reached: {said}")
         self._status = refusal.status
         body = refusal.body(self._provider.dialect)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import aiohttp
+import msgspec
 from aiohttp import web
 
 from evalkit.gateway import contents, notes, passing, replies
@@ -17,12 +18,15 @@ from evalkit.gateway.notes import Notes, Recording
 from evalkit.gateway.passing import Passing
 from evalkit.gateway.replies import Refusal
 from evalkit.gateway.terms import Start, Trial
+from evalkit.gateway.withheld import Secret
 from evalkit.records import Exchange, Passage
+from evalkit.wire import MAX_LINE_BYTES
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 CLOSE_S = 5.0
 CONNECT_S = 30.0
-ROWS_AT_ONCE = 200
+MAX_PORTION_BYTES = MAX_LINE_BYTES // 4
+"""Of rows in UTF-8: the wire writes ASCII, at most three times as long."""
 
 
 class Server:
@@ -89,9 +93,9 @@ class Server:
         return len(opened.rows)
 
     def tell(self, token: str, first: int) -> tuple[Exchange, ...]:
-        """Rows of a closed token; forgotten once all are told."""
+        """Rows of a closed token that fit a line; forgotten once all are told."""
         opened = self._opened[token]
-        rows = tuple(opened.rows[first : first + ROWS_AT_ONCE])
+        rows = portion(opened.rows, first)
         if first + len(rows) >= len(opened.rows):
             del self._opened[token]
         return rows
@@ -154,7 +158,8 @@ class Server:
         recording = None
         if opened.recordings:
             stem = Path(opened.recordings) / f"{number:04}"
-            recording = Recording(stem, self._notes)
+            secret = Secret(self._given.provider.credential)
+            recording = Recording(stem, self._notes, secret)
         passed = Passing(
             number,
             asked,
@@ -173,6 +178,8 @@ class Server:
                 passing.abort(request)
             raise
         finally:
+            if recording:
+                recording.end()
             row = passed.row()
             opened.account.end(taking, row.passage)
             self._keep(opened, row)
@@ -226,6 +233,16 @@ class Server:
             status=refusal.status,
             headers=refusal.headers,
         )
+
+
+def portion(rows: Sequence[Exchange], first: int) -> tuple[Exchange, ...]:
+    """Rows from this one on, as many as the wire takes at once."""
+    n_bytes = 0
+    for last in range(first, len(rows)):
+        n_bytes += len(msgspec.json.encode(rows[last])) + 1
+        if n_bytes > MAX_PORTION_BYTES:
+            return tuple(rows[first : max(last, first + 1)])
+    return tuple(rows[first:])
 
 
 def token_of(request: web.Request) -> str:
