@@ -18,6 +18,7 @@ header that the clients send. A TURN, all keys optional:
     tools                [{"name": .., "input": {..}}...]
     usage                {"input", "write_5m", "write_1h", "read", "output"}
     stop                 the stop reason; else told by `tools`
+    garbage              answer 200 with this text, which is no message
     status               answer with this error; with retry_after, type, message
     times                this many requests get this turn
     wait_for             answer once this file exists
@@ -324,6 +325,9 @@ class Handler(BaseHTTPRequestHandler):
         if turn.get("status", 200) >= 400:
             self._error(turn, path)
             return "error"
+        if "garbage" in turn:
+            self._whole(200, turn["garbage"])
+            return "complete"
         openai = path == "/v1/responses"
         if not body.get("stream"):
             whole = response_of if openai else message_of

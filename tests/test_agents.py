@@ -15,7 +15,7 @@ from evalkit import agents, files, process, sandbox, transcript
 from evalkit.agents import claude
 from evalkit.agents.scripted import Scripted
 from evalkit.errors import InputError
-from evalkit.records import Access, Ended, Limits, TrialKey
+from evalkit.records import Access, Budget, Ended, Limits, TrialKey
 
 DATA = Path(__file__).parent / "data" / "claude"
 REPOSITORY = Path(__file__).parent.parent
@@ -421,4 +421,32 @@ def test_a_real_provider_and_a_bare_credential_need_a_word(root):
                 **chosen, access=Access.DIRECT, provider_url="http://[::1]:9"
             ),
             root,
+        )
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://127.0.0.1", "http://[::1", "http://me:pw@127.0.0.1", "http://127.0.0.1:99999",
+     "http://127.0.0.1:9/?key=x", "127.0.0.1:9"],
+)  # fmt: skip
+def test_an_address_that_nobody_could_ask_or_that_holds_a_secret_is_refused(root, url):
+    chosen = {"agent": "claude", "executable": "/usr/bin/true"}
+    with pytest.raises(InputError, match="provider") as caught:
+        agents.open_agent(tinyroot.plan(**chosen, provider_url=url), root)
+    assert "pw" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"budget": Budget(max_usd=1.0), "accounting": "list", "model": "mystery-1"}, "run"),
+        ({"budget": Budget(max_usd=float("inf"))}, "run"),
+        ({"limits": Limits(max_usd=1.0), "accounting": "list", "model": "mystery-1"}, "trial"),
+    ],
+)  # fmt: skip
+def test_a_cap_in_dollars_that_nobody_could_count_is_refused(root, changes, what):
+    chosen = {"agent": "claude", "executable": "/usr/bin/true", **changes}
+    with pytest.raises(InputError, match=f"cap of a {what} in dollars"):
+        agents.open_agent(
+            tinyroot.plan(**chosen, provider_url="http://127.0.0.1:9"), root
         )

@@ -60,6 +60,7 @@ FAULTS = {
     "rate-limited-long": Fault(_refused(429, retry_after=120), *PROVIDERS, 1),
     "server-error": Fault(_refused(500), *PROVIDERS, 1),
     "bad-request": Fault(_refused(400), *PROVIDERS, 6),
+    "garbage": Fault([{"garbage": "<html>", "times": 99}], *PROVIDERS, 2),
     "cut": Fault([CUT, *_refused(529)], *PROVIDERS, 2),
     "reset": Fault([RESET, *_refused(529)], *PROVIDERS, 2),
     "cut-once": Fault([CUT], *FINISHED, 2),
@@ -269,7 +270,6 @@ def _sleeps(word: str) -> str:
 
 
 HELD = {
-    "no-answer": lambda folder, _: [DONE | {"wait_for": str(folder / "never")}],
     "stalled-stream": lambda folder, _: [DONE | {"gate": str(folder / "never")}],
     "long-command": lambda _, word: _bash(_sleeps(word)),
 }
@@ -290,6 +290,18 @@ def test_a_call_whose_time_is_up_is_graded_as_a_limit(own_root, tmp_path, how):
     )
     assert step.grade.died is None
     assert _running(word) == []
+
+
+def test_a_call_whose_time_ran_out_over_an_unanswered_request_is_no_score(
+    own_root, tmp_path
+):
+    script = realroot.always(DONE | {"wait_for": str(tmp_path / "never")})
+    limits = Limits(call_timeout_ms=4_000, retry_wait_ms=1)
+    with realroot.provider(tmp_path / "stub", script) as stub:
+        run = realroot.carry_out(own_root, realroot.plan(stub.url, limits=limits))
+    told = [result.steps[0].calls[0] for result in realroot.results(run)]
+    assert [call.ended for call in told] == [Ended.PROVIDER_FAULT] * 3
+    assert all("left a request unanswered" in call.detail for call in told)
 
 
 LEFT = {
