@@ -861,17 +861,6 @@ def test_notes_that_cannot_be_written_any_more_are_said_so(run, stub):
             gateway.close(endpoint.token)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
-def test_notes_that_may_not_be_written_are_said_so(run, stub):
-    notes = run / "gateway.jsonl"
-    notes.touch(0o400)
-    with (
-        pytest.raises(InfrastructureError, match=f"Permission denied: '{notes}'"),
-        _gateway(run, stub().url),
-    ):
-        pass
-
-
 RUNNER = """
 import sys
 from pathlib import Path

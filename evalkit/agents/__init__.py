@@ -79,6 +79,8 @@ def open_agent(plan: Plan, root: Path) -> Agent:
             found=repr(plan.model),
             cure="name the one the agent is to use",
         )
+    if plan.provider_url is not None:
+        reach.check_url(plan.provider_url)
     agent = AGENTS[plan.agent](plan, root)
     if agent.vendor is None:
         reach.check_caps(plan, held=False)

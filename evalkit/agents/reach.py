@@ -38,6 +38,27 @@ def is_loopback(url: str) -> bool:
     return urlsplit(url).hostname in LOOPBACK
 
 
+def check_url(url: str) -> None:
+    """Refuse an address that no request can go to, or that holds a secret.
+
+    Raises:
+        InputError: It is one; the address itself is not shown.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.hostname and (parts.port or 1) in range(1, 65_536)
+    except ValueError:
+        parts, usable = urlsplit(""), False
+    secret = "@" in url or parts.query or parts.fragment
+    if not usable or parts.scheme not in {"http", "https"} or secret:
+        raise InputError(
+            "provider",
+            expected="http(s)://HOST or http(s)://HOST:PORT, without user or query",
+            found="an address of another form",
+            cure="mend --provider-url; the credential comes from the environment",
+        )
+
+
 def check_consent(plan: Plan, vendor: Vendor) -> None:
     """Refuse what costs money, or shows a credential, without a word for it.
 
@@ -45,7 +66,6 @@ def check_consent(plan: Plan, vendor: Vendor) -> None:
         InputError: Consent is missing, or a cap is asked for that nobody would hold.
     """
     url = provider_url(plan, vendor)
-    _check_url(url)
     if not is_loopback(url) and not plan.allow_real_provider:
         raise InputError(
             "provider",
@@ -93,23 +113,6 @@ def _has_price(plan: Plan) -> bool:
     rates = usage.parse_rates(files.package_data("prices.toml"))
     one = Request(0, plan.model, 1, 0, 0, 0, 1, source="plan")
     return usage.price(one, rates, accounting=plan.accounting) is not None
-
-
-def _check_url(url: str) -> None:
-    """Refuse an address that no request can go to, or that holds a secret."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.hostname and (parts.port or 1) in range(1, 65_536)
-    except ValueError:
-        parts, usable = urlsplit(""), False
-    secret = "@" in url or parts.query or parts.fragment
-    if not usable or parts.scheme not in {"http", "https"} or secret:
-        raise InputError(
-            "provider",
-            expected="http(s)://HOST or http(s)://HOST:PORT, without user or query",
-            found="an address of another form",
-            cure="mend --provider-url; the credential comes from the environment",
-        )
 
 
 def find_credential(
