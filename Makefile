@@ -21,7 +21,7 @@ agents: setup
 
 # Prove the graders, plan, seal, run with the scripted agent, report.
 pilot: setup
-	$(BIN)/python .ci/pilot
+	$(BIN)/python .ci/pilot.py
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from evalkit import corpus, proof, publish, sandbox
 from evalkit.console import bar, proof_lines, status_lines
 from evalkit.errors import EvalkitError, ProofError, SandboxUnavailableError
 from evalkit.parameters import PlanParameters, RunParameters
-from evalkit.run import status
+from evalkit.standing import status
 
 ROOT = Path(__file__).resolve().parent.parent
 N_WORKERS = 2
@@ -33,7 +34,7 @@ def main() -> int:
         cwd=ROOT,
         watch=run,
     )
-    say("\n".join(status_lines(status(run))))
+    say("\n".join(status_lines(status(run), datetime.now(UTC))))
     say("3/3 analysing and reporting")
     print(publish.publish_report(run).relative_to(ROOT))
     return 0
@@ -42,7 +43,7 @@ def main() -> int:
 def open_box() -> sandbox.Box:
     """The sandbox, or for this control none, saying so."""
     try:
-        return sandbox.open_box("bwrap", allow_unsandboxed=False)
+        return sandbox.open_box("bwrap", allow_unsandboxed=False, root=ROOT)
     except SandboxUnavailableError as error:
         say(f"{error}\ngoing on WITHOUT a sandbox (--allow-unsandboxed), since the")
         say("scripted control is our own; the report will show isolation none")
