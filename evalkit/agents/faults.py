@@ -87,7 +87,7 @@ def _stalled(
 ) -> tuple[Ended, str] | None:
     """That a call's time ran out over a request that the provider left unanswered."""
     last = exchanges[-1] if exchanges else None
-    if last is None or last.passage is not Passage.CLOSED:
+    if last is None or last.passage not in {Passage.CLOSED, Passage.CLIENT_GONE}:
         return None
     waited_s = last.total_ms / 1000
     silent = last.first_byte_ms is None or (last.http_status or 0) >= 400
