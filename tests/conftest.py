@@ -56,7 +56,14 @@ def _lacks_codex() -> str | None:
     return _lacks_sandbox()
 
 
+def _lacks_root() -> str | None:
+    return (
+        None if os.geteuid() == 0 else "root: only it makes a network of its own here"
+    )
+
+
 LACKS = {
+    "needs_root": _lacks_root,
     "needs_claude": _lacks_claude,
     "needs_codex": _lacks_codex,
     "needs_sandbox": _lacks_sandbox,

@@ -405,7 +405,7 @@ def test_direct_access_needs_consent(own_root):
         realroot.seal(own_root, plan)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own is for root")
+@pytest.mark.needs_root
 def test_without_a_gateway_usage_is_the_clis_own_account(own_root):
     argv = ["unshare", "--net", sys.executable, realroot.__file__, "direct", own_root]
     env = os.environ | {"ANTHROPIC_API_KEY": realroot.CREDENTIAL}

@@ -1,7 +1,6 @@
 """The real Codex CLI through whole trials, with a program here in its provider's place."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -71,7 +70,7 @@ def test_its_own_account_of_each_request_is_kept(carried):
     assert len(kept) == len(ARMS)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own is for root")
+@pytest.mark.needs_root
 def test_it_connects_to_its_provider_and_to_nothing_else(tmp_path):
     argv = ["unshare", "--net", sys.executable, realroot.__file__, "reached", tmp_path]
     said = subprocess.run(argv, check=True, capture_output=True)

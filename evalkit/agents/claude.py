@@ -15,7 +15,7 @@ from evalkit import transcript
 from evalkit.agents import common, faults, installed, reach
 from evalkit.agents.protocol import Command, Endpoint, Reading, Task
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, Ended, Exchange, Plan
+from evalkit.records import Ended, Exchange, Plan
 from evalkit.sandbox import Mount
 from evalkit.transcript import End, Session
 
@@ -53,36 +53,14 @@ TERMINAL_REASONS = {
 }
 
 
-class Claude:
-    """The adapter of the CLI installed here.
+class Claude(common.InstalledAgent):
+    """The adapter of the CLI installed here."""
 
-    Args:
-        plan: Names model, effort and access.
-        found: Its executable.
-    """
-
+    name = "claude"
     config_home = CONFIG_HOME
     sessions = SESSIONS
     vendor = reach.ANTHROPIC
     selects = True
-
-    def __init__(self, plan: Plan, found: installed.Installed) -> None:
-        self._plan = plan
-        self._found = found
-        self.watched = (found.path,)
-        self.simulated = reach.is_loopback(reach.provider_url(plan, self.vendor))
-
-    def seal(self) -> AgentSeal:
-        """What is registered of it."""
-        return AgentSeal(
-            name="claude",
-            version=self._found.version,
-            sha256=self._found.sha256,
-            executable=self._found.path.name,
-            simulated=self.simulated,
-            provider=reach.provider_url(self._plan, self.vendor),
-            access=self._plan.access,
-        )
 
     def command(self, task: Task) -> Command:
         """How to start it for a task."""

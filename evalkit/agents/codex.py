@@ -12,7 +12,7 @@ from evalkit.agents import common, faults, installed, reach
 from evalkit.agents.protocol import Command, Reading, Task
 from evalkit.errors import InputError
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, Ended, Exchange, Plan
+from evalkit.records import Ended, Exchange, Plan
 from evalkit.sandbox import Mount
 from evalkit.transcript import codex as transcript
 
@@ -49,36 +49,14 @@ stream_max_retries = 0
 _SKILL_FILE = re.compile(r"skills/([A-Za-z0-9_-]+)/SKILL\.md")
 
 
-class Codex:
-    """The adapter of the CLI installed here.
+class Codex(common.InstalledAgent):
+    """The adapter of the CLI installed here."""
 
-    Args:
-        plan: Names model, effort and access.
-        found: Its executable.
-    """
-
+    name = "codex"
     config_home = CONFIG_HOME
     sessions = SESSIONS
     vendor = reach.OPENAI
     selects = False
-
-    def __init__(self, plan: Plan, found: installed.Installed) -> None:
-        self._plan = plan
-        self._found = found
-        self.watched = (found.path,)
-        self.simulated = reach.is_loopback(reach.provider_url(plan, self.vendor))
-
-    def seal(self) -> AgentSeal:
-        """What is registered of it."""
-        return AgentSeal(
-            name="codex",
-            version=self._found.version,
-            sha256=self._found.sha256,
-            executable=self._found.path.name,
-            simulated=self.simulated,
-            provider=reach.provider_url(self._plan, self.vendor),
-            access=self._plan.access,
-        )
 
     def command(self, task: Task) -> Command:
         """How to start it for a task; writes its configuration into the home."""

@@ -1,22 +1,54 @@
-"""What adapters share: an environment, a reading, a refusal."""
+"""What adapters share: an installed CLI's seal, an environment, a reading, a refusal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from evalkit import usage
-from evalkit.agents import faults
-from evalkit.agents.protocol import Reading
+from evalkit.agents import faults, reach
+from evalkit.agents.installed import Installed
+from evalkit.agents.protocol import Reading, Vendor
 from evalkit.errors import InputError
 from evalkit.outcomes import TASK
 from evalkit.process import Finished
-from evalkit.records import Call, Ended, Exchange, Plan, Request
+from evalkit.records import AgentSeal, Call, Ended, Exchange, Plan, Request
 from evalkit.sandbox import Mount
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 MAX_DETAIL = 200
 """Characters kept of what an agent said of its own failure."""
 _TEMPORARY = "tmp"
+
+
+class InstalledAgent:
+    """What adapters of a CLI that is installed here have alike.
+
+    Args:
+        plan: Names model, effort and access.
+        found: Its executable.
+    """
+
+    name: ClassVar[str]
+    vendor: ClassVar[Vendor]
+
+    def __init__(self, plan: Plan, found: Installed) -> None:
+        self._plan = plan
+        self._found = found
+        self.watched = (found.path,)
+        self.simulated = reach.is_loopback(reach.provider_url(plan, self.vendor))
+
+    def seal(self) -> AgentSeal:
+        """What is registered of it."""
+        return AgentSeal(
+            name=self.name,
+            version=self._found.version,
+            sha256=self._found.sha256,
+            executable=self._found.path.name,
+            simulated=self.simulated,
+            provider=reach.provider_url(self._plan, self.vendor),
+            access=self._plan.access,
+        )
 
 
 def environment(home: Mount, *, path: str = SYSTEM_PATH) -> dict[str, str]:
