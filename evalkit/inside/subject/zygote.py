@@ -39,7 +39,9 @@ def live_zygote(control: socket.socket) -> NoReturn:
     """Make a child for every message, until the driver is gone.
 
     A child is forked by a middle process that ends at once, so that the driver,
-    which adopts orphans, is the one that waits for it.
+    which adopts orphans, is the one that waits for it. It begins when the middle one
+    is buried: a process that is ending has lost its memory, and with it the mark that
+    it may not be looked into, some time before it loses its descriptors.
     """
     os.closerange(3, control.fileno())
     os.closerange(control.fileno() + 1, 65_536)
@@ -58,20 +60,27 @@ def live_zygote(control: socket.socket) -> NoReturn:
         if not fds:  # the driver asks whether anybody is here
             control.send(message)
             continue
+        buried, burying = os.pipe()
         middle = os.fork()
         if not middle:
-            _live_middle(control, fds)
-        for fd in fds:
+            _live_middle(control, fds, buried, burying)
+        for fd in (*fds, buried):
             os.close(fd)
         os.waitpid(middle, 0)
+        os.close(burying)
         control.send(b"born")
 
 
-def _live_middle(control: socket.socket, fds: list[int]) -> NoReturn:
+def _live_middle(
+    control: socket.socket, fds: list[int], buried: int, burying: int
+) -> NoReturn:
     with contextlib.suppress(OSError):
         pid = os.fork()
         if not pid:
             control.close()
+            os.close(burying)
+            os.read(buried, 1)
+            os.close(buried)
             _live_child(fds)
         control.send(str(pid).encode())
     os._exit(0)
