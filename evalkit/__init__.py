@@ -59,6 +59,8 @@ Modules, from what people use to what everything rests on:
     wording        numbers as a reader sees them
     arms           what an arm gives a step
     grader         what a grader is written with
+    biting         do delivered tests notice a fault?
+    mutants        Python source with one small change
     conclusions    the records of an analysis
     questions      questions to a subject, and their answers
     records        the records

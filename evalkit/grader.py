@@ -23,6 +23,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from evalkit.biting import Suite
+from evalkit.mutants import Mutant, mutants_of
 from evalkit.questions import (
     Answer,
     Call,
@@ -49,23 +51,17 @@ __all__ = [
     "Checks",
     "Failed",
     "Get",
+    "Mutant",
     "Send",
     "Service",
     "Subject",
     "expect",
     "fail",
+    "mutants_of",
     "parse_json",
 ]
 
 CheckFunction = Callable[["Subject"], None]
-NO_KILL = (
-    "ImportError",
-    "NameError",
-    "AttributeError",
-    "TypeError",
-    "SyntaxError",
-)
-"""Errors that say a test does not fit the mutant, not that it bites."""
 
 
 class Channel(Protocol):
@@ -382,8 +378,9 @@ class Subject:
         """Fail the check unless the delivered tests bite on a mutant.
 
         They bite where they pass on the delivered code, and at least one fails
-        on it with `files` put over it, other than by not fitting it (`NO_KILL`).
-        The shipped tests must pass on the mutant, so that what bites is new.
+        on it with `files` put over it, other than by not fitting it
+        (`biting.NO_KILL`). The shipped tests must pass on the mutant, so that what
+        bites is new.
 
         Args:
             files: The mutant, as in `{path: subject.original(path)}`.
@@ -391,29 +388,34 @@ class Subject:
             start: Folder to collect from.
             timeout_s: For each run.
         """
-        own = self.tests(start=start, timeout_s=timeout_s)
-        expect(
-            own.passed, "the delivered tests pass", own.error or own.failed or own.ran
-        )
-        if shipped:
-            control = dict(files) | {path: self.original(path) for path in shipped}
-            old = self.tests(control, start=start, timeout_s=timeout_s)
-            unchanged = {name for name in old.failed if name not in own.ran}
-            expect(old.error is None, "the shipped tests run on the mutant", old.error)
-            expect(
-                not unchanged, "the shipped tests pass on the mutant", sorted(unchanged)
-            )
-        bitten = self.tests(files, start=start, timeout_s=timeout_s)
-        kills = [
-            name
-            for name, mro in sorted(bitten.failed.items())
-            if name in own.ran and not set(mro) & set(NO_KILL)
-        ]
-        expect(
-            bool(kills),
-            "a delivered test fails on the mutant",
-            bitten.failed or "none did",
-        )
+        Suite(self, start, timeout_s).bite_on_original(files, shipped)
+
+    def bites(
+        self,
+        paths: Sequence[str],
+        *,
+        shipped: Sequence[str] = (),
+        counts: Callable[[Mapping[str, str]], bool] | None = None,
+        limit: int = 40,
+        start: str = "tests",
+        timeout_s: float = 60.0,
+    ) -> None:
+        """Fail the check unless the delivered tests bite on a mutant of their code.
+
+        For code that has no original. Statement mutants of the delivered modules
+        are tried in seeded order until a test that is not as shipped fails on one,
+        as in `mutant`.
+
+        Args:
+            paths: Modules to mutate, as delivered.
+            shipped: Paths of the shipped test files.
+            counts: Of a mutant as `{path: text}`, does it count? By default each.
+            limit: How many mutants to try.
+            start: Folder to collect from.
+            timeout_s: For the run on the delivered code.
+        """
+        suite = Suite(self, start, timeout_s)
+        suite.bite_on_mutants(paths, shipped, counts, limit)
 
     def _sent(self, request: Question) -> Question:
         """The request with its service filled in; starts the declared one if needed."""

@@ -1,0 +1,165 @@
+"""Do the tests that were delivered notice a fault? They are run to find out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import Protocol
+
+from evalkit.mutants import mutants_of
+from evalkit.questions import TestRun, expect
+
+NO_KILL = (
+    "ImportError",
+    "NameError",
+    "AttributeError",
+    "TypeError",
+    "SyntaxError",
+)
+"""Errors that say a test does not fit the mutant, not that it bites."""
+MUTANT_TIMEOUT_S = 20.0
+"""A mutant may hang its tests."""
+
+
+class Shuffles(Protocol):
+    """A source of seeded randomness."""
+
+    def shuffle(self, x: list[tuple[str, str]]) -> None:
+        """Put a list into another order."""
+        ...
+
+
+class Tested(Protocol):
+    """What is asked of a subject here; see `grader.Subject`."""
+
+    original: Callable[[str], str]
+
+    @property
+    def random(self) -> Shuffles:
+        """Of the check."""
+        ...
+
+    def read(self, path: str) -> str:
+        """Text of a delivered file."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Is there such a file?"""
+        ...
+
+    def tests(
+        self, files: Mapping[str, str], *, start: str, timeout_s: float
+    ) -> TestRun:
+        """Run the delivered tests, files put over what was delivered."""
+        ...
+
+
+class Suite:
+    """The delivered tests, which pass on the delivered code.
+
+    Args:
+        subject: The delivered program.
+        start: Folder to collect from.
+        timeout_s: For each run.
+
+    Raises:
+        Failed: They do not pass, or there are none.
+    """
+
+    def __init__(self, subject: Tested, start: str, timeout_s: float) -> None:
+        self._subject = subject
+        self._start = start
+        self._timeout_s = timeout_s
+        self._own = self._run({})
+        expect(
+            self._own.passed,
+            "the delivered tests pass",
+            self._own.error or self._own.failed or self._own.ran,
+        )
+
+    def bite_on_original(
+        self, original: Mapping[str, str], shipped: Sequence[str]
+    ) -> None:
+        """Fail unless a test notices files as they were, and no shipped one did."""
+        if shipped:
+            tests = {path: self._subject.original(path) for path in shipped}
+            control = self._run({**original, **tests})
+            unchanged = sorted(set(control.failed) - set(self._own.ran))
+            expect(
+                control.error is None,
+                "the shipped tests run on the mutant",
+                control.error,
+            )
+            expect(not unchanged, "the shipped tests pass on the mutant", unchanged)
+        bitten = self._run(original)
+        expect(
+            bool(self._kills(bitten)),
+            "a delivered test fails on the mutant",
+            bitten.failed or "none did",
+        )
+
+    def bite_on_mutants(
+        self,
+        paths: Sequence[str],
+        shipped: Sequence[str],
+        counts: Callable[[Mapping[str, str]], bool] | None,
+        limit: int,
+    ) -> None:
+        """Fail unless a test that was not shipped notices one of some mutants."""
+        texts = {path: self._subject.read(path) for path in paths}
+        drawn = [
+            (path, mutant.text) for path in paths for mutant in mutants_of(texts[path])
+        ]
+        self._subject.random.shuffle(drawn)
+        old = {name for path in shipped for name in self._kept(path)}
+        fitting = ({path: text} for path, text in drawn)
+        chosen = (files for files in fitting if counts is None or counts(files))
+        n_tried = 0
+        for files in islice(chosen, limit):
+            n_tried += 1
+            kills = self._kills(self._run(files, MUTANT_TIMEOUT_S))
+            if any(_name_of(test) not in old for test in kills):
+                return
+        expect(
+            condition=False,
+            what="a delivered test of its own fails on a mutant",
+            seen=f"none did, on {n_tried} mutants of {', '.join(paths) or 'no module'}",
+        )
+
+    def _kept(self, path: str) -> set[tuple[str, ...]]:
+        """Names of the shipped tests of a file that are delivered as they were."""
+        if not self._subject.exists(path):
+            return set()
+        old = _tests_in(path, self._subject.original(path))
+        new = _tests_in(path, self._subject.read(path))
+        return {name for name, body in old.items() if new.get(name) == body}
+
+    def _run(self, files: Mapping[str, str], timeout_s: float | None = None) -> TestRun:
+        return self._subject.tests(
+            files, start=self._start, timeout_s=timeout_s or self._timeout_s
+        )
+
+    def _kills(self, bitten: TestRun) -> list[str]:
+        return [
+            name
+            for name, mro in sorted(bitten.failed.items())
+            if name in self._own.ran and not set(mro) & set(NO_KILL)
+        ]
+
+
+def _name_of(test: str) -> tuple[str, ...]:
+    """Module, class and function of a test id."""
+    return tuple(test.split(".")[-3:])
+
+
+def _tests_in(path: str, text: str) -> dict[tuple[str, ...], str]:
+    """The bodies of a file's tests, by module, class and function."""
+    module = path.rpartition("/")[2].removesuffix(".py")
+    return {
+        (module, group.name, test.name): ast.dump(test)
+        for group in ast.parse(text).body
+        if isinstance(group, ast.ClassDef)
+        for test in group.body
+        if isinstance(test, ast.FunctionDef)
+    }
