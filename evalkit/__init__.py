@@ -19,6 +19,7 @@ Modules, from what people use to what everything rests on:
     probes         what people type, and which skill would serve it
     run            walk the schedule, stop at blocks, resume
     proof          grade every overlay, hold it against what it must get
+    strength       the share of small faults a grader notices
     plan           inputs -> draft registration -> sealed
     analysis       frames and seal -> every reported number
     trial          run_trial, conclude

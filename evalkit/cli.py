@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -77,6 +78,13 @@ def verify(
         list[str] | None, typer.Argument(help="Cases; all if none.")
     ] = None,
     corpus: Annotated[str | None, typer.Option(help="All cases of a corpus.")] = None,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Grade mutants of `correct`, too.")
+    ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only so many mutants of each case."),
+    ] = None,
     root: RootOption = HERE,
     workers: WorkersOption = 2,
     seed: SeedOption = 1,
@@ -85,17 +93,33 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Prove graders: grade every overlay and hold it against what it must get."""
-    from evalkit import console, proof, sandbox
+    from evalkit import console, proof, sandbox, strength
     from evalkit.corpus import case_ids
 
     box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed, root=root)
     chosen = case_ids(root, cases or [], corpus)
+    mutants = mutants or sample is not None
+    started = time.monotonic()
     with console.bar("graded") as told:
         proofs = proof.verify(
             root, chosen, box=box, n_workers=workers, seed=seed, done=told
         )
-    _show(proofs, as_json, console.proof_lines(proofs))
-    if not all(found.holds for found in proofs):
+    lines = console.proof_lines(proofs, workers, time.monotonic() - started)
+    strengths: tuple[strength.Strength, ...] = ()
+    if mutants and all(found.holds for found in proofs):
+        with console.bar("mutants") as told:
+            strengths = strength.measure(
+                *(root, chosen),
+                box=box,
+                n_workers=workers,
+                seed=seed,
+                sample=sample,
+                done=told,
+            )
+        lines += console.strength_lines(strengths)
+    document = {"proofs": proofs, "mutants": strengths} if mutants else proofs
+    _show(document, as_json, lines)
+    if not all(found.holds for found in (*proofs, *strengths)):
         sys.exit(1)
 
 

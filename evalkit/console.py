@@ -20,6 +20,7 @@ from evalkit.recall import Recall
 from evalkit.records import Candidate, Corpus, Grade, Proof, ProofRow, Selection
 from evalkit.regrade import Regrade
 from evalkit.standing import Status
+from evalkit.strength import LEAST_KILLED, Strength
 
 MAX_LINE = 300
 """Characters of a reason on a line."""
@@ -39,8 +40,8 @@ def bar(unit: str) -> Generator[Callable[[int, int], None]]:
         yield tell
 
 
-def proof_lines(proofs: Sequence[Proof]) -> list[str]:
-    """A row per overlay: expected and got score, failing checks."""
+def proof_lines(proofs: Sequence[Proof], n_workers: int, wall_s: float) -> list[str]:
+    """A row per overlay: expected and got score, failing checks; and the time."""
     lines: list[str] = []
     for proof in proofs:
         rows = [_proof_row(row) for row in proof.rows]
@@ -48,6 +49,37 @@ def proof_lines(proofs: Sequence[Proof]) -> list[str]:
         lines += [f"{proof.case} (isolation {proof.isolation})", *_align([head, *rows])]
         wrong = sum(not row.holds for row in proof.rows)
         lines.append(f"  {len(proof.rows) - wrong} of {len(proof.rows)} as expected\n")
+    walls = {proof.case: [row.wall_s for row in proof.rows] for proof in proofs}
+    times = [
+        (case, f"{len(own)}", f"{sum(own):.1f}", f"{max(own, default=0):.1f}")
+        for case, own in walls.items()
+    ]
+    total_s = sum(sum(own) for own in walls.values())
+    ideal_s = total_s / n_workers
+    return [
+        *lines,
+        *_align([("case", "gradings", "s in all", "longest"), *times]),
+        f"  {total_s:.1f} s of gradings by {n_workers} at once took {wall_s:.1f} s: "
+        f"{wall_s / ideal_s if ideal_s else 0:.2f} x the ideal {ideal_s:.1f} s",
+    ]
+
+
+def strength_lines(found: Sequence[Strength]) -> list[str]:
+    """Killed mutants of each case, then every survivor with its reason."""
+    lines: list[str] = []
+    for one in found:
+        graded = len(one.rows)
+        share = f"{one.n_killed / graded:.1%}" if graded else "none"
+        sample = f", of {one.n_mutants} drawn" if one.is_sample else ""
+        lines.append(f"{one.case}: {one.n_killed}/{graded} mutants killed ({share})")
+        lines[-1] += sample
+        lines += [
+            f"  survived  {row.mutant}\n            {row.reason or 'NOT EXPLAINED'}"
+            for row in one.rows
+            if row.killed_by is None
+        ]
+        if not one.holds and not one.unexplained:
+            lines.append(f"  fewer than {LEAST_KILLED:.0%} are killed")
     return lines
 
 

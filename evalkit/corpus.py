@@ -31,6 +31,8 @@ MAX_FIXTURE_FILE_BYTES = 64 * 1024
 CASE_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 STEP_FILE = re.compile(r"(\d\d)-([a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 MAX_STEPS = 8
+MUTANT_TABLE = "mutants.json"
+"""In a reference: what was found out about its grader, and no part of it."""
 
 
 class _StepExtras(Record, frozen=True):
@@ -196,6 +198,11 @@ def case_digests(root: Path, case_id: str) -> Digests:
         if not entry.path.startswith("fixture/")
     )
     fixture = files.read_tree(folder / "fixture", max_bytes=MAX_FIXTURE_FILE_BYTES)
+    overlays = tuple(
+        entry
+        for entry in files.read_tree(root / "reference" / case_id)
+        if entry.path != MUTANT_TABLE
+    )
     if not fixture:
         raise InputError(
             folder / "fixture",
@@ -207,7 +214,7 @@ def case_digests(root: Path, case_id: str) -> Digests:
         case=files.digest_entries(described),
         fixture=files.digest_entries(fixture),
         grader=files.tree_digest(root / "graders" / case_id),
-        reference=files.tree_digest(root / "reference" / case_id),
+        reference=files.digest_entries(overlays),
     )
 
 

@@ -61,6 +61,7 @@ __all__ = [
     "parse_json",
 ]
 
+NOT_ASKED = "not carried out: a check before it failed"
 CheckFunction = Callable[["Subject"], None]
 
 
@@ -491,7 +492,12 @@ class Checks:
         return register
 
     def carry_out(
-        self, channel: Channel, *, seed: int, original: Callable[[str], str]
+        self,
+        channel: Channel,
+        *,
+        seed: int,
+        original: Callable[[str], str],
+        until_failed: bool = False,
     ) -> tuple[CheckResult, ...]:
         """Run every check in declared order; one that raises fails alone.
 
@@ -499,14 +505,20 @@ class Checks:
             channel: Carries the questions.
             seed: Of the check's random inputs.
             original: Text of a file of the fixture, by its path.
+            until_failed: Carry out none after the first that fails; they fail.
         """
         missing = sorted(set(self.weights) - set(self.functions))
         if missing:
             raise TypeError(f"checks without a function: {', '.join(missing)}")
-        return tuple(
-            self._carry_out_one(name, channel, seed=seed, original=original)
-            for name in self.weights
-        )
+        found: list[CheckResult] = []
+        for name, weight in self.weights.items():
+            if until_failed and found and not found[-1].passed:
+                found.append(CheckResult(name, weight, passed=False, reason=NOT_ASKED))
+            else:
+                found.append(
+                    self._carry_out_one(name, channel, seed=seed, original=original)
+                )
+        return tuple(found)
 
     def _carry_out_one(
         self, name: str, channel: Channel, *, seed: int, original: Callable[[str], str]

@@ -69,6 +69,7 @@ def grade(
     box: Box,
     seed: int,
     answers: Path,
+    until_failed: bool = False,
 ) -> Grade:
     """Grade one step's workspace.
 
@@ -80,6 +81,8 @@ def grade(
         box: The sandbox the subject runs in.
         seed: Of the checks' random inputs.
         answers: File that receives questions, answers and verdict.
+        until_failed: Ask for no check after the first that fails; a foreign grader
+            asks for all.
 
     Returns:
         The grade; a grader that died has no checks and says why.
@@ -95,7 +98,7 @@ def grade(
     if case.grader_command is None:
         work = work_on(case, step, root=root, seed=seed, answers=answers)
         launch = box.subject_argv(workspace, DRIVER_FD)
-        work = msgspec.structs.replace(work, launch=launch)
+        work = msgspec.structs.replace(work, launch=launch, until_failed=until_failed)
         told = run_grader(work, case.grade_timeout_s)
         if told.disk_fault is not None:
             raise OSError(told.disk_fault, os.strerror(told.disk_fault), str(answers))

@@ -16,7 +16,10 @@ MODULE = "graded"
 
 
 class Work(Record, frozen=True):
-    """One grading; `launch` starts the subject, and is None for a replay."""
+    """One grading; `launch` starts the subject, and is None for a replay.
+
+    `until_failed`: only whether a check fails is asked, and which is the first.
+    """
 
     grader: str
     fixture: str
@@ -25,6 +28,7 @@ class Work(Record, frozen=True):
     answers: str
     foreign: bool
     launch: Launch | None = None
+    until_failed: bool = False
 
 
 class Told(Record, frozen=True):
@@ -68,7 +72,9 @@ def carry_out(work: Work, channel: Channel) -> tuple[CheckResult, ...]:
         return files.read_regular(fixture / files.safe_relative(path)).decode()
 
     checks = _load_checks(Path(work.grader), work.step)
-    return checks.carry_out(channel, seed=work.seed, original=original)
+    return checks.carry_out(
+        channel, seed=work.seed, original=original, until_failed=work.until_failed
+    )
 
 
 def _load_checks(grader: Path, step: str) -> Checks:
