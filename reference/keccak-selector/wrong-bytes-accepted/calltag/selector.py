@@ -1,0 +1,12 @@
+"""The selector of a function signature."""
+
+from calltag.keccak import keccak_256
+
+
+def selector(signature: str) -> str:
+    """Return the selector of a signature, as in the README."""
+    if isinstance(signature, bytes):
+        signature = signature.decode("utf-8")
+    if not isinstance(signature, str):
+        raise TypeError(f"a signature is a str, not {type(signature).__name__}")
+    return "0x" + keccak_256(signature.encode("utf-8"))[:4].hex()
