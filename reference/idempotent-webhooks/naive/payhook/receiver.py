@@ -1,0 +1,54 @@
+"""What happens with a delivery."""
+
+import logging
+import threading
+from typing import Any
+
+from payhook.acquirer import Acquirer, AcquirerError
+from payhook.bodies import parse_body
+from payhook.store import Store
+
+log = logging.getLogger("payhook.receiver")
+
+
+class Receiver:
+    """Judges deliveries, captures what they authorise and marks orders as paid."""
+
+    def __init__(self, store: Store, acquirer: Acquirer) -> None:
+        self._store = store
+        self._acquirer = acquirer
+        self._processed: set[str] = set()
+        self._lock = threading.Lock()
+
+    def receive(self, raw: bytes) -> tuple[int, dict[str, Any]]:
+        """Status and body of the answer to a delivery.
+
+        Raises:
+            MalformedBody: The delivery is malformed.
+        """
+        delivery = parse_body(raw, texts=("delivery_id", "order_id"))
+        return self._judge(**delivery)
+
+    def _judge(
+        self, delivery_id: str, order_id: str, amount_cents: int
+    ) -> tuple[int, dict[str, Any]]:
+        with self._lock:
+            if delivery_id in self._processed:
+                return 200, {"status": "duplicate"}
+        try:
+            order = self._store.get(order_id)
+        except KeyError:
+            return 404, {"error": "there is no such order"}
+        if order["status"] == "paid":
+            return 200, {"status": "already_paid"}
+        if amount_cents != order["amount_cents"]:
+            return 422, {"error": "amount_cents is not the amount of the order"}
+        try:
+            self._acquirer.capture(order_id, amount_cents)
+        except AcquirerError as error:
+            log.warning("capture for %s failed: %s", order_id, error)
+            return 502, {"error": "the acquirer has not captured the amount"}
+        self._store.pay(order_id, amount_cents)
+        with self._lock:
+            self._processed.add(delivery_id)
+        return 200, {"status": "processed"}
