@@ -22,9 +22,10 @@ from evalkit.grader import (
 )
 from evalkit.grader import Sink as Acquirer
 
-payhook = Service(
+command = Service(
     ("python", "-m", "payhook"), env={"PORT": "{port}", "DATA_FILE": "kept.json"}
 )
+quick = Service(command.argv, env=command.env, fork=True)
 checks = Checks(
     {
         "single-delivery": 1,
@@ -39,8 +40,7 @@ checks = Checks(
         "amount-mismatch": 1,
         "mixed-storm": 1,
         "regression-test": 1,
-    },
-    service=payhook,
+    }
 )
 
 CAPTURE_S = 0.05
@@ -78,12 +78,17 @@ class Order(NamedTuple):
 # --- what the shop and the provider do --------------------------------------
 
 
-def start(
-    subject: Subject, statuses: Sequence[int] = (200,), *, takes_s: float = CAPTURE_S
-) -> Acquirer:
+def start(subject: Subject, statuses: Sequence[int] = (200,)) -> Acquirer:
     """Start the service with an acquirer that answers so; the last one repeats."""
-    acquirer = subject.sink([{"status": s, "delay_s": takes_s} for s in statuses])
-    subject.start(env={"ACQUIRER_URL": acquirer.url})
+    acquirer = subject.sink([{"status": s, "delay_s": CAPTURE_S} for s in statuses])
+    subject.start(quick, env={"ACQUIRER_URL": acquirer.url})
+    return acquirer
+
+
+def start_for_a_burst(subject: Subject) -> Acquirer:
+    """Start the service as an operator does, on a busy day of the acquirer."""
+    acquirer = subject.sink([{"status": 200, "delay_s": BURST_CAPTURE_S}])
+    subject.start(command, env={"ACQUIRER_URL": acquirer.url})
     return acquirer
 
 
@@ -234,7 +239,7 @@ def already_paid(subject: Subject) -> None:
 def replay_after_restart(subject: Subject) -> None:
     """Deliveries are duplicates after the service was stopped, and after it died."""
     acquirer = subject.sink([{"status": 200, "delay_s": CAPTURE_S}])
-    service = subject.start(env={"ACQUIRER_URL": acquirer.url})
+    service = subject.start(command, env={"ACQUIRER_URL": acquirer.url})
     processed: list[tuple[Order, dict[str, Any]]] = []
     for signal in ("TERM", "KILL"):
         order = place(subject)
@@ -331,7 +336,7 @@ def lives_on(subject: Subject, acquirer: Acquirer, order: Order) -> None:
 @checks("concurrent-identical")
 def concurrent_identical(subject: Subject) -> None:
     """Fifty copies of a delivery at once charge the order once."""
-    acquirer = start(subject, takes_s=BURST_CAPTURE_S)
+    acquirer = start_for_a_burst(subject)
     order = place(subject)
     delivery = order.paid_by(drawn_id(subject))
     answers = Counter(deliver_at_once(subject, [delivery] * N_IDENTICAL))
@@ -348,7 +353,7 @@ def mixed_storm(subject: Subject) -> None:
     Two of the orders have ten copies of one delivery, the third has ten
     deliveries with ids of their own.
     """
-    acquirer = start(subject, takes_s=BURST_CAPTURE_S)
+    acquirer = start_for_a_burst(subject)
     orders = [place(subject) for _ in range(3)]
     ids = [[drawn_id(subject)] * 10 for _ in orders[:2]]
     ids.append([drawn_id(subject) for _ in range(10)])
