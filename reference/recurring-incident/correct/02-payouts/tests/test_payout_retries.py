@@ -16,7 +16,7 @@ class PayoutRetries(PaymentsCase):
         self.assertEqual(len(self.transfers()), 1)
 
     def test_two_runs_at_the_same_time_pay_once(self) -> None:
-        command = [sys.executable, "-m", "payments", "payout", "m-1", "7000", "run-1"]
+        command = [sys.executable, "-m", "payments", "payout", "m-1", "7000", "run-2"]
         with mock.patch.dict(os.environ, {"BANK_LATENCY_MS": "200"}):
             runs = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in "123"]
         self.assertEqual([run.wait() for run in runs], [0, 0, 0])
