@@ -1,0 +1,62 @@
+"""Statistics over the events of a window."""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from eventstats.log import Event
+
+PERCENTILES = (50, 95, 99)
+
+
+class Query(NamedTuple):
+    """Which events count; None does not restrict."""
+
+    type: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+class Statistics:
+    """Answers queries over a log."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._rows = [tuple(event) for event in events]
+
+    def summarise(self, query: Query) -> dict[str, float | None]:
+        """What the API shows of the events that match a query."""
+        low = -math.inf if query.start is None else query.start
+        high = math.inf if query.end is None else query.end
+        rows = self._rows
+        if query.type is None:
+            found = [duration for at, _, duration in rows if low <= at <= high]
+        else:
+            kind = query.type
+            found = [d for at, type, d in rows if low <= at <= high and type == kind]
+        return describe(found)
+
+
+def describe(durations: list[int]) -> dict[str, float | None]:
+    """The fields of a reply."""
+    if not durations:
+        nothing = dict.fromkeys(("avg", *(f"p{p}" for p in PERCENTILES), "max"))
+        return {"count": 0, **nothing}
+    ordered = sorted(durations)
+    return {
+        "count": len(ordered),
+        "avg": mean(ordered),
+        **{f"p{p}": nearest_rank(ordered, p) for p in PERCENTILES},
+        "max": ordered[-1],
+    }
+
+
+def mean(values: list[int]) -> float:
+    """The mean to two decimals, a half upwards; whole numbers keep it exact."""
+    hundredths = (200 * sum(values) + len(values)) // (2 * len(values))
+    return hundredths / 100
+
+
+def nearest_rank(ordered: list[int], percent: int) -> int:
+    """The smallest value that at least `percent` % of the values do not exceed."""
+    rank = -(-percent * len(ordered) // 100)
+    return ordered[rank - 1]
