@@ -23,8 +23,8 @@ class Receiver:
     def __init__(self, store: Store, acquirer: Acquirer) -> None:
         self._store = store
         self._acquirer = acquirer
-        self._locks: dict[str, tuple[threading.Lock, int]] = {}
-        self._locks_lock = threading.Lock()
+        self._at_work: set[str] = set()
+        self._changed = threading.Condition()
 
     def receive(self, raw: bytes) -> tuple[int, dict[str, Any]]:
         """Status and body of the answer to a delivery.
@@ -59,15 +59,13 @@ class Receiver:
 
     @contextmanager
     def _alone(self, order_id: str) -> Iterator[None]:
-        """Hold the order's lock, which exists as long as someone wants it."""
-        with self._locks_lock:
-            lock, n_users = self._locks.get(order_id, (threading.Lock(), 0))
-            self._locks[order_id] = lock, n_users + 1
+        """Wait until nobody is at work on the order, then work on it alone."""
+        with self._changed:
+            self._changed.wait_for(lambda: order_id not in self._at_work)
+            self._at_work.add(order_id)
         try:
-            with lock:
-                yield
+            yield
         finally:
-            with self._locks_lock:
-                lock, n_users = self._locks.pop(order_id)
-                if n_users > 1:
-                    self._locks[order_id] = lock, n_users - 1
+            with self._changed:
+                self._at_work.remove(order_id)
+                self._changed.notify_all()

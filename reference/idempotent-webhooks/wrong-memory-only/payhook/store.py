@@ -63,8 +63,5 @@ class Store:
 
     def _save(self) -> None:
         beside = self._path.with_name(self._path.name + ".tmp")
-        with beside.open("w", encoding="utf-8") as file:
-            json.dump({"orders": self._orders}, file)
-            file.flush()
-            os.fsync(file.fileno())
+        beside.write_text(json.dumps({"orders": self._orders}), "utf-8")
         beside.replace(self._path)

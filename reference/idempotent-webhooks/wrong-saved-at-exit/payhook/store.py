@@ -72,9 +72,6 @@ class Store:
 
     def _save(self) -> None:
         beside = self._path.with_name(self._path.name + ".tmp")
-        with beside.open("w", encoding="utf-8") as file:
-            kept = {"orders": self._orders, "processed": sorted(self._kept)}
-            json.dump(kept, file)
-            file.flush()
-            os.fsync(file.fileno())
+        kept = {"orders": self._orders, "processed": sorted(self._kept)}
+        beside.write_text(json.dumps(kept), "utf-8")
         beside.replace(self._path)
