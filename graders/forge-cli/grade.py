@@ -731,7 +731,7 @@ def malformed_documents(good: Snippet, other: str) -> Iterator[Any]:
         lacking = {k: v for k, v in second.items() if k != key}
         yield {"version": 1, "snippets": [first, lacking]}
     wrong: dict[str, tuple[Any, ...]] = {
-        "name": (None, 7, True, [], [other], {}, "", "a b", "-a", "a\n", "x" * 65),
+        "name": (None, 7, True, [], [other], {}, "", "a b", "-a", "x" * 65),
         "text": (None, 7, False, ["text"], {}),
         "tags": (None, 7, "tag", {}, {"t": 1}, [7], [None], [[]], ["tag", ""], ["a b"]),
     }
