@@ -19,8 +19,10 @@ from evalkit.grader import (
     Service,
     Subject,
     expect,
+    fail,
 )
 from evalkit.grader import Sink as Acquirer
+from evalkit.questions import TestRun
 
 command = Service(
     ("python", "-m", "payhook"), env={"PORT": "{port}", "DATA_FILE": "kept.json"}
@@ -385,12 +387,16 @@ def mixed_storm(subject: Subject) -> None:
 
 # --- the regression test ----------------------------------------------------
 
-UNTOUCHED = ("__init__.py", "__main__.py", "acquirer.py", "server.py", "store.py")
-"""Modules of the package that are put back as they were shipped."""
+SHIPPED = (
+    "payhook/__init__.py",
+    "payhook/__main__.py",
+    "payhook/acquirer.py",
+    "payhook/server.py",
+    "payhook/store.py",
+)
 MENDED = '''
 """What happens with a delivery."""
 
-import contextlib
 import json
 import threading
 from pathlib import Path
@@ -406,7 +412,7 @@ class Receiver:
         if self._file.exists():
             lines = self._file.read_text("utf-8").splitlines()
             self._processed = {json.loads(line) for line in lines}
-        self._locks = {}
+        self._locks, self._claims = {}, {}
 
     def receive(self, raw):
         try:
@@ -418,8 +424,7 @@ class Receiver:
         texts = all(isinstance(text, str) and text for text in (delivery_id, order_id))
         if not texts or type(amount) is not int or amount < 1:
             return 400, {"error": "the body is malformed"}
-        with GUARD:
-            return self._judge(delivery_id, order_id, amount)
+        return self._judge(delivery_id, order_id, amount)
 
     def _judge(self, delivery_id, order_id, amount):
         if delivery_id in self._processed:
@@ -442,9 +447,24 @@ class Receiver:
             file.write(json.dumps(delivery_id) + "\\n")
         return 200, {"status": "processed"}
 '''
-"""The shipped receiver with all its promises kept, but for what GUARD does."""
-SOUND = MENDED.replace("GUARD", "self._locks.setdefault(order_id, threading.Lock())")
-RACY = MENDED.replace("GUARD", "contextlib.nullcontext()")
+"""The shipped receiver: it keeps all promises but for what comes at one moment."""
+JUDGED = "        return self._judge(delivery_id, order_id, amount)\n"
+WAITING = """
+        with self._locks.setdefault(order_id, threading.Lock()):
+            return self._judge(delivery_id, order_id, amount)
+"""
+CLAIMING = """
+        claim = (delivery_id,)
+        first = self._claims.setdefault(order_id, claim)
+        if first is not claim:
+            status = "duplicate" if first == claim else "already_paid"
+            return 200, {"status": status}
+        try:
+            return self._judge(delivery_id, order_id, amount)
+        finally:
+            del self._claims[order_id]
+"""
+"""Two ways of closing the race: a copy waits for the first, or is told at once."""
 
 
 @checks("regression-test")
@@ -457,15 +477,21 @@ def regression_test(subject: Subject) -> None:
     """
     own = subject.tests()
     expect(own.passed, "the delivered tests pass", own.error or own.failed or own.ran)
-    shipped = {f"payhook/{name}": "" for name in UNTOUCHED}
-    shipped = {path: subject.original(path) for path in shipped}
-    racy = subject.tests(shipped | {"payhook/receiver.py": RACY})
+    racy = tests_with(subject, MENDED)
     bitten = {
         name
         for name, mro in racy.failed.items()
         if name in own.ran and not set(mro) & set(NO_KILL)
     }
     expect(bool(bitten), "a test fails with the race put back", racy.failed or "none")
-    sound = subject.tests(shipped | {"payhook/receiver.py": SOUND})
-    bites = {name for name in bitten if name in sound.ran and name not in sound.failed}
-    expect(bool(bites), "one of them passes without the race", sound.failed)
+    for closing in (WAITING, CLAIMING):
+        closed = tests_with(subject, MENDED.replace(JUDGED, closing))
+        if bitten & (set(closed.ran) - set(closed.failed)):
+            return
+    fail("none of them passes with the race closed", sorted(bitten))
+
+
+def tests_with(subject: Subject, receiver: str) -> TestRun:
+    """Run the delivered tests on the shipped package with another receiver."""
+    files = {path: subject.original(path) for path in SHIPPED}
+    return subject.tests({**files, "payhook/receiver.py": receiver})
