@@ -11,6 +11,7 @@ import ast
 import base64
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -303,15 +304,15 @@ def refuses_non_text(subject: Subject) -> None:
 def no_third_party_import(subject: Subject) -> None:
     """No module imports, even optionally, what is neither standard nor delivered."""
     paths = [PurePosixPath(path) for path in subject.list()]
+    beside: dict[PurePosixPath, set[str]] = defaultdict(set)
+    for path in paths:
+        for folder in path.parents:
+            first = PurePosixPath(path.relative_to(folder).parts[0])
+            beside[folder].add(first.stem)
     for path in paths:
         if path.suffix != ".py" or any(part.startswith(".") for part in path.parts):
             continue
-        own = {
-            PurePosixPath(other.relative_to(folder).parts[0]).stem
-            for folder in path.parents
-            for other in paths
-            if other.is_relative_to(folder)
-        }
+        own = set[str]().union(*(beside[folder] for folder in path.parents))
         known = own | sys.stdlib_module_names
         foreign = sorted(imported(subject.read(str(path))) - known)
         expect(not foreign, f"imports of {path}", foreign)

@@ -4,7 +4,6 @@ The rounds are those of SHA3-256; the byte that begins the padding is another on
 """
 
 RATE = 136
-KECCAK, SHA3 = 0x01, 0x06
 MASK = (1 << 64) - 1
 
 
@@ -18,9 +17,7 @@ def _round_constants():
         constant = 0
         for j in range(7):
             constant |= (register & 1) << ((1 << j) - 1)
-            register <<= 1
-            if register > 0xFF:
-                register ^= 0x171
+            register = register << 1 ^ (register >> 7) * 0x171
         yield constant
 
 
@@ -32,7 +29,7 @@ def keccak_f(a):
     for constant in ROUND_CONSTANTS:
         c = [a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20] for x in range(5)]
         a = [a[n] ^ c[(n - 1) % 5] ^ rotated(c[(n + 1) % 5], 1) for n in range(25)]
-        b = [a[0]] * 25
+        b = list(a)
         x, y = 1, 0
         for t in range(24):
             x, y, lane = y, (2 * x + 3 * y) % 5, a[x + 5 * y]
@@ -62,4 +59,4 @@ def sponge(message, suffix):
 
 def keccak_256(message):
     """Return the hash of a message."""
-    return sponge(message, KECCAK)
+    return sponge(message, 0x01)
