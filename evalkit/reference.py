@@ -1,7 +1,8 @@
 """Overlays of a case, what each must get, and the proofs that it does.
 
 An overlay is `reference/<case>/<overlay>/`: files laid over the fixture; for a
-chain, `<overlay>/NN-<slug>/`, each step over the ones before.
+chain, `<overlay>/NN-<slug>/`, each step over the ones before. A step that brings
+nothing has no folder.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ def overlay_entries(
     if overlay == BARE_FIXTURE:
         return ()
     folder = root / "reference" / case.id / overlay
-    return files.read_tree(folder / step.folder if len(case.steps) > 1 else folder)
+    if len(case.steps) == 1:
+        return files.read_tree(folder)
+    own = folder / step.folder
+    return files.read_tree(own) if own.exists() else ()
 
 
 def lay_out(root: Path, case: Case, overlay: str, step: Step, target: Path) -> None:
@@ -59,6 +63,15 @@ def load_expected(root: Path, case: Case) -> dict[str, dict[str, ExpectedRow]]:
     wanted = {BARE_FIXTURE, *overlays(root, case)}
     slugs = {step.slug for step in case.steps}
     files.expect_same(where, "overlays", wanted, set(tables))
+    if len(case.steps) > 1:
+        for overlay in overlays(root, case):
+            folder = where.parent / overlay
+            files.expect_subset(
+                folder,
+                "steps",
+                {path.name for path in folder.iterdir()},
+                {step.folder for step in case.steps},
+            )
     for overlay, steps in tables.items():
         files.expect_same(f"{where} [{overlay}]", "steps", slugs, set(steps))
     return {

@@ -1,0 +1,171 @@
+"""A chain of steps in one trial: one workspace, a fresh call per ticket, grades kept."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import chainroot
+import crashes
+import pytest
+import realroot
+
+from evalkit import corpus, notebook, reference, scoring
+from evalkit.evidence import Evidence
+from evalkit.records import Ended, Outcome
+
+pytestmark = pytest.mark.needs_sandbox
+
+N_WALKERS = 2
+
+
+@pytest.fixture(scope="module")
+def proven_chain(tmp_path_factory):
+    root = chainroot.make(tmp_path_factory.mktemp("chain") / "root")
+    chainroot.prove(root)
+    return root
+
+
+@pytest.fixture
+def chain(proven_chain, tmp_path):
+    return Path(shutil.copytree(proven_chain, tmp_path / "own"))
+
+
+def load_case(root):
+    """The chain."""
+    return corpus.load_case(root, "tale")
+
+
+def scores(result):
+    """Score of each step; None where it was not reached."""
+    return [
+        None if step.not_reached else scoring.grade_score(step.grade)
+        for step in result.steps
+    ]
+
+
+def total(result):
+    """Score of a trial."""
+    return scoring.trial_score([step.grade for step in result.steps])
+
+
+def carry_out(chain, folder, deed, at, **changes):
+    """The one result of a run whose agent does a deed in one step."""
+    plan = chainroot.misbehaving(folder, deed, at, **changes)
+    (result,) = realroot.results(realroot.carry_out(chain, plan))
+    return result
+
+
+def test_each_step_goes_on_from_the_one_before_with_a_fresh_home(chain, tmp_path):
+    result = carry_out(chain, tmp_path, "work", 0)
+    assert scores(result) == [1.0, 1.0, 1.0]
+    assert [call.ended for step in result.steps for call in step.calls] == (
+        [Ended.FINISHED] * 3
+    )
+    assert all(step.calls[0].wall_s > 0 for step in result.steps)
+    assert total(result) == 1.0
+
+
+@pytest.mark.parametrize("deed", ["fail", "hang"])
+def test_a_call_that_fails_ends_the_chain_and_takes_no_credit(chain, tmp_path, deed):
+    limits = realroot.limits(call_timeout_ms=2_000)
+    result = carry_out(chain, tmp_path, deed, 2, limits=limits)
+    ended, outcome = {
+        "fail": (Ended.AGENT_ERROR, Outcome.SCORED),
+        "hang": (Ended.TIMED_OUT, Outcome.AGENT_LIMIT),
+    }[deed]
+    assert result.outcome is outcome
+    assert result.steps[1].calls[0].ended is ended
+    # What it had done when it failed was delivered, and counts.
+    assert scores(result) == [1.0, 1.0, None]
+    assert total(result) == pytest.approx(2 / 3)
+
+
+def test_a_step_below_its_least_score_ends_the_chain(chain, tmp_path):
+    result = carry_out(chain, tmp_path, "idle", 2)
+    assert result.outcome is Outcome.SCORED
+    assert scores(result) == [1.0, 0.25, None]
+    assert total(result) == pytest.approx(1.25 / 3)
+
+
+def test_the_first_step_can_end_it_too(chain, tmp_path):
+    assert scores(carry_out(chain, tmp_path, "idle", 1)) == [0.25, None, None]
+
+
+def test_without_a_least_score_a_chain_goes_on(chain, tmp_path):
+    case = chain / "cases/tale/case.toml"
+    case.write_text(case.read_text().replace("min_score = 0.5\n", ""))
+    chainroot.prove(chain)
+    assert scores(carry_out(chain, tmp_path, "idle", 1)) == [0.25, 1.0, 1.0]
+
+
+def test_every_step_has_its_own_calls_usage_treatment_and_workspace(chain):
+    run = realroot.carry_out(chain, chainroot.plan(seed=3))
+    for result in realroot.results(run):
+        reached = [step for step in result.steps if not step.not_reached]
+        assert reached
+        for n, step in enumerate(result.steps):
+            kept = Evidence(run, result.key, result.attempt).step(
+                load_case(chain).steps[n]
+            )
+            assert kept.folder.is_dir() != step.not_reached
+            if not step.not_reached:
+                assert len(step.calls) == 1
+                assert len(step.requests) >= 2
+                assert step.treatment is not None
+        sessions = {
+            path.read_bytes()
+            for path in (run / "trials").rglob("agent.stdout*")
+            if str(result.key) in str(path)
+        }
+        assert len(sessions) == len(reached)
+
+
+def test_an_analysis_counts_steps_not_reached_as_zero(chain):
+    run = realroot.carry_out(chain, chainroot.plan(repeats=4))
+    results = realroot.results(run)
+    assert {tuple(scores(result)) for result in results} == {
+        (1.0, 1.0, 1.0),
+        (1.0, 0.25, None),
+    }
+    found = notebook.load(run).analysis
+    assert found.simulated
+    for arm in found.arms:
+        own = [total(result) for result in results if result.key.arm == arm.arm]
+        assert arm.score == pytest.approx(sum(own) / len(own))
+    last = [row for row in found.checks if row.step == "end"]
+    stopped = [result for result in results if result.steps[2].not_reached]
+    assert stopped
+    n_checks = len({row.check for row in last})
+    assert sum(row.n_not_reached for row in last) == n_checks * len(stopped)
+    assert sum(row.n for row in last) == n_checks * len(results)
+
+
+@pytest.mark.parametrize("walker", range(N_WALKERS))
+def test_killed_in_mid_chain_the_trial_starts_anew_and_the_run_goes_on(
+    chain, tmp_path, walker
+):
+    plan = chainroot.plan(arms=("full",), repeats=1, seed=2)
+    run = realroot.seal(chain, plan)
+    told = crashes.tell("kill", chain, run.name, tmp_path / "k", 1 + 3 * walker, 6)
+    assert [line["died"] for line in told] == [True] * (len(told) - 1) + [False]
+    lost_steps = set()
+    for line in told:
+        after = tmp_path / "k" / str(line["step"]) / "runs" / run.name
+        assert (line["again"], line["orphans"]) == (0, []), line
+        (result,) = realroot.results(after)
+        assert scores(result) == [1.0, 1.0, 1.0]
+        assert result.attempt == 1 + line["n_lost"]
+        trial = after / "trials" / str(result.key)
+        assert len(list((trial / str(result.attempt)).glob("0*"))) == 3
+        if line["n_lost"]:
+            lost_steps.add(len(list((trial / "1").glob("0*"))))
+    assert {2, 3} <= lost_steps
+
+
+def test_a_proof_grades_every_step_whatever_its_least_score(proven_chain):
+    found = {
+        (row.overlay, row.step): row.got.score
+        for row in reference.load_proof(proven_chain, load_case(proven_chain)).rows
+    }
+    assert found["stops", "go-on"] == found["stops", "end"] == 0.25
