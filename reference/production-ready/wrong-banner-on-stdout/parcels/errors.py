@@ -5,7 +5,6 @@ CODES = {
     404: "not_found",
     413: "body_too_large",
     500: "internal_error",
-    501: "method_not_served",
 }
 
 
@@ -13,8 +12,8 @@ class RequestError(Exception):
     """The request cannot be served; `status` and text go to the client."""
 
     def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
         self.status = status
+        self.text = text
 
 
 def envelope(status: int, text: str) -> dict[str, dict[str, str]]:

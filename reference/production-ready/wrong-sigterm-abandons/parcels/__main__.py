@@ -9,7 +9,6 @@ from parcels.server import create_server
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8080
-DRAIN_S = 9.5
 
 
 def main() -> None:
@@ -20,14 +19,7 @@ def main() -> None:
     )
     print("parcels listening on %s:%d" % server.server_address, file=sys.stderr)
     server.serve_forever()
-    threading.Thread(target=leave_in_time, daemon=True).start()
     server.server_close()
-
-
-def leave_in_time() -> None:
-    """Give up on requests that do not end."""
-    threading.Event().wait(DRAIN_S)
-    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ def create_server(host: str, port: int) -> ParcelServer:
 
 class Handler(BaseHTTPRequestHandler):
     server: ParcelServer
-    started = 0.0
 
     def do_POST(self) -> None:
         self._handle(self._post)
@@ -47,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             status, body = 200, method()
         except RequestError as error:
-            status, body = error.status, envelope(error.status, str(error))
+            status, body = error.status, envelope(error.status, error.text)
         except Exception:
             traceback.print_exc()
             status, body = 500, envelope(500, "the service failed")
@@ -74,15 +73,15 @@ class Handler(BaseHTTPRequestHandler):
 
     # replies
 
-    def parse_request(self) -> bool:
+    def setup(self) -> None:
+        super().setup()
         self.started = time.monotonic()
-        return super().parse_request()
 
     def send_error(
         self, code: int, message: str | None = None, explain: str | None = None
     ) -> None:
         """What the library refuses by itself gets a reply like any other."""
-        self._reply(code, envelope(code, message or HTTPStatus(code).phrase))
+        self._reply(code, envelope(code, HTTPStatus(code).phrase))
 
     def _reply(self, status: int, body: dict[str, Any]) -> None:
         data = json.dumps(body).encode()
@@ -97,9 +96,9 @@ class Handler(BaseHTTPRequestHandler):
     def _log(self, status: int) -> None:
         line = {
             "method": self.command,
-            "path": self.path,
+            "path": getattr(self, "path", ""),  # a head can be too wrong to have one
             "status": status,
-            "duration_ms": round((time.monotonic() - self.started) * 1000, 3),
+            "duration_ms": (time.monotonic() - self.started) * 1000,
         }
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()

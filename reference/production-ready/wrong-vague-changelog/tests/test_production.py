@@ -65,7 +65,7 @@ class RefusalsTest(ServerCase):
 
     def test_a_method_that_is_not_served_is_refused(self) -> None:
         reply = self.request("DELETE", "/parcels/1")
-        self.assert_refused(reply, 501, "method_not_served")
+        self.assert_refused(reply, 501, "request_failed")
 
     def test_requests_are_logged(self) -> None:
         self.request("GET", "/nothing")
