@@ -24,13 +24,14 @@ class Statistics:
 
     def summarise(self, query: Query) -> dict[str, float | None]:
         """What the API shows of the events that match a query."""
+        start, end = query.start, query.end
         durations = []
         for event in self._events:
             if query.type is not None and event.type != query.type:
                 continue
-            if query.start is not None and event.at < query.start:
+            if start is not None and event.at < start:
                 continue
-            if query.end is not None and event.at > query.end:
+            if end is not None and event.at > end:
                 continue
             durations.append(event.duration_ms)
         return describe(durations)

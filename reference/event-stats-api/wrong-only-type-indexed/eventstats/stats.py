@@ -30,11 +30,12 @@ class Statistics:
         events = self._all
         if query.type is not None:
             events = self._of_type.get(query.type, [])
+        start, end = query.start, query.end
         durations = []
         for event in events:
-            if query.start is not None and event.at < query.start:
+            if start is not None and event.at < start:
                 continue
-            if query.end is not None and event.at > query.end:
+            if end is not None and event.at > end:
                 continue
             durations.append(event.duration_ms)
         return describe(durations)
