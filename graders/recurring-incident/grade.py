@@ -47,8 +47,8 @@ SAME_FAMILY = {"INC-201"}
 N_OVERLAPPING = 8
 N_CONCURRENT = 20
 MAX_TRIED = 200
-MAX_HUNG = 4
-HANGS_S = 5.0
+MAX_HUNG = 8
+HANGS_S = 2.5
 
 refunds = Checks(
     {
@@ -390,20 +390,26 @@ def _n_paid(desk: Desk, payment: Payment) -> int | None:
 
 
 def faults_of(text: str) -> Iterator[str]:
-    """Single-statement mutants: of the kit, and coarser ones before them.
+    """Single-statement mutants: of the kit, and others before them.
 
-    A claim made by creating a file has no mutant of the kit that lets it through.
+    A claim made by creating a file has none of the kit that lets a retry through.
     """
     tree = ast.parse(text)
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree)]
+    for node in nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            yield from _with(tree, node, "right", node.left)
+        if isinstance(node, ast.Constant) and node.value in ("x", "xb", "xt", "x+"):
+            yield from _with(tree, node, "value", node.value.replace("x", "w"))
+    for node in nodes:
+        if isinstance(node, ast.If | ast.IfExp):
+            for value in (False, True):
+                yield from _with(tree, node, "test", ast.Constant(value))
+    for node in nodes:
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
             if isinstance(block, list) and not isinstance(node, ast.Module):
                 yield from _without_one(tree, block)  # pyright: ignore[reportUnknownArgumentType]
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            yield from _with(tree, node, "right", node.left)
-        if isinstance(node, ast.Constant) and node.value in ("x", "xb", "x+"):
-            yield from _with(tree, node, "value", str(node.value).replace("x", "w"))
     yield from (mutant.text for mutant in mutants_of(text))
 
 
@@ -647,8 +653,10 @@ def one_path(page: Page, label: str) -> str:
     """The only path on the lines with a label."""
     lines = labelled(page, label)
     there, missing = page.paths(lines)
-    expect(not missing, f"the path after {label}: exists", sorted(missing))
-    expect(len(there) == 1, f"one path after {label}:", sorted(there) or lines)
+    if not there and not missing:
+        there, missing = page.paths([f"`{word}`" for word in " ".join(lines).split()])
+    expect(not missing, f"what follows {label}: exists", sorted(missing))
+    expect(len(there) == 1, f"one path follows {label}:", sorted(there) or lines)
     return there.pop()
 
 
