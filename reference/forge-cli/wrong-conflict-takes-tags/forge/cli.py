@@ -150,7 +150,7 @@ def export(snippets: dict[str, Snippet], tags: list[str]) -> Answer:
             {"name": name, **snippets[name]} for name in sorted(snippets, key=order)
         ],
     }
-    return 0, json.dumps(document, indent=2) + "\n", ""
+    return 0, json.dumps(document) + "\n", ""
 
 
 def import_(snippets: dict[str, Snippet], tags: list[str], file: str) -> Answer:
