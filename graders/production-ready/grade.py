@@ -31,7 +31,7 @@ on_8080 = Service(COMMAND, port=8080, env={"PORT": "8080"})
 on_another_port = Service(COMMAND, env={"PORT": "{port}"})
 buffering = Service(COMMAND, port=8080, env={**on_8080.env, "PYTHONUNBUFFERED": ""})
 """With the buffers of a production start; the sandbox turns them off elsewhere."""
-quick = Service(COMMAND, port=8080, env=on_8080.env, fork=True, ready_s=2.0)
+quick = Service(COMMAND, port=8080, env=on_8080.env, fork=True)
 
 checks = Checks(
     {
@@ -379,7 +379,7 @@ def request_log(subject: Subject) -> None:
     waited = max(posted)
     in_range = SLOW_BODY_S / 2 <= waited / 1000 <= SLOW_BODY_S + 10
     expect(in_range, f"duration_ms with a body of {SLOW_BODY_S} s", waited)
-    expect(min(posted) < waited / 1.5, "duration_ms of two requests", posted)
+    expect(min(posted) < waited, "duration_ms of two requests", posted)
 
 
 @checks("failures-logged")
@@ -437,7 +437,7 @@ def drains_on_sigterm(subject: Subject) -> None:
     sent = parcel(subject)
     halves = {"signal": "TERM", "wait_s": 1.5}
     registered(post(subject, sent, halves=halves), sent)
-    stopped = running.stop(None, within_s=6.0)
+    stopped = running.stop(None, within_s=5.0)
     expect(not stopped.killed, "the service ends after its last reply", stopped)
     expect(stopped.exit == 0, "exit code", stopped)
 
@@ -492,7 +492,7 @@ def statuses(subject: Subject) -> dict[str, int | None]:
     running = subject.start(quick)
     whole = {"recipient": "A", "weight_g": 5, "express": True}
     try:
-        path = registered(post(subject, whole, timeout_s=2.0), whole)
+        path = registered(post(subject, whole, timeout_s=5.0), whole)
         requests = {
             "a known id": Get(path),
             "health": Get("/health"),
@@ -503,7 +503,7 @@ def statuses(subject: Subject) -> dict[str, int | None]:
             "an unknown route": Get("/nothing-here"),
             "100 KB": Send("POST", "/parcels", body=padded(whole, TOO_LARGE_BYTES)),
         }
-        sent = [{**request, "timeout_s": 2.0} for request in requests.values()]
+        sent = [{**request, "timeout_s": 5.0} for request in requests.values()]
         replies = subject.http_many(sent)
     finally:
         running.stop("KILL")
