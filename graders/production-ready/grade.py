@@ -68,6 +68,8 @@ SLOW_BODY_S = 0.8
 PAUSE = ("python", "-I", "-S", "-c", "import time; time.sleep(0.05)")
 N_PAUSES = 20
 """More than the second that a line of the log may take."""
+IDLE_EXIT_S = 3.0
+"""Ample for a service with nothing to wait for."""
 SHIPPED_TESTS = ("tests/test_parcels.py", "tests/test_store.py")
 
 
@@ -437,9 +439,11 @@ def drains_on_sigterm(subject: Subject) -> None:
     sent = parcel(subject)
     halves = {"signal": "TERM", "wait_s": 1.5}
     registered(post(subject, sent, halves=halves), sent)
-    stopped = running.stop(None, within_s=5.0)
-    expect(not stopped.killed, "the service ends after its last reply", stopped)
-    expect(stopped.exit == 0, "exit code", stopped)
+    busy = running.stop(None)
+    idle = subject.start().stop(within_s=IDLE_EXIT_S)
+    for stopped in (busy, idle):
+        expect(not stopped.killed, "the service ends once none is left", stopped)
+        expect(stopped.exit == 0, "exit code", stopped)
 
 
 # --- tests and changelog ----------------------------------------------------
