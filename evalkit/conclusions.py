@@ -11,6 +11,7 @@ from evalkit.records import Access, Candidate, Complaint, Contrast, Gate, Kind, 
 FORMAT = 1
 NONE = "none"
 """How the routing table calls no skill."""
+ONE_ARM = "There is one arm, so no effect can be read."
 
 
 class Proportion(Record, frozen=True):
@@ -187,6 +188,43 @@ class CaseArm(Record, frozen=True):
     score: float | None
     passed: Proportion
     points: tuple[Point, ...]
+
+
+class StepPoint(Record, frozen=True):
+    """One step of one analysed trial; the rest is None where it was not reached.
+
+    `ended` tells how its last call did; `picked` is the skill that routing gave it,
+    `none` if it gave none, and None where the arm is not routed.
+    """
+
+    repeat: int
+    score: float | None = None
+    ended: str | None = None
+    usd: float | None = None
+    tokens: int | None = None
+    wall_s: float | None = None
+    picked: str | None = None
+
+
+class StepRow(Record, frozen=True):
+    """One step of a chain in one arm, with its points in order of repeat.
+
+    `score` is the mean over all analysed trials, in which a step that was not
+    reached counts 0. The other means are over the trials that reached it, and None
+    where one of those does not report.
+    """
+
+    case: str
+    step: str
+    n: int
+    arm: str
+    n_trials: int
+    n_reached: int
+    score: float | None
+    tokens: float | None
+    usd: float | None
+    wall_s: float | None
+    points: tuple[StepPoint, ...]
 
 
 class CaseContrast(Record, frozen=True):
@@ -472,6 +510,7 @@ class Analysis(Record, frozen=True):
     contrasts: tuple[Contrast, ...]
     case_arms: tuple[CaseArm, ...]
     case_contrasts: tuple[CaseContrast, ...]
+    steps: tuple[StepRow, ...]
     checks: tuple[CheckRow, ...]
     complaints: tuple[ComplaintRow, ...]
     routing: tuple[Routing, ...]

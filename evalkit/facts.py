@@ -7,6 +7,7 @@ first given: what a regrade made of the same evidence is kept beside it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -167,10 +168,16 @@ def calls_of(result: TrialResult | None) -> tuple[Call, ...]:
 
 def requests_of(result: TrialResult | None) -> tuple[Request, ...] | None:
     """Requests of an attempt; None where a call reports none, or none was made."""
-    called = [step for step in steps_of(result) if step.calls]
-    if not called or any(_silent(step) for step in called):
+    called = [requests_of_step(step) for step in steps_of(result) if step.calls]
+    known = [requests for requests in called if requests is not None]
+    if not known or len(known) < len(called):
         return None
-    return tuple(request for step in called for request in step.requests)
+    return tuple(itertools.chain.from_iterable(known))
+
+
+def requests_of_step(step: StepResult) -> tuple[Request, ...] | None:
+    """Requests of a step; None where a call of it reports none, or none was made."""
+    return None if not step.calls or _silent(step) else step.requests
 
 
 def is_understated(result: TrialResult | None) -> bool:
@@ -190,6 +197,12 @@ def _try(result: TrialResult) -> tuple[TrialKey, int]:
 def steps_of(result: TrialResult | None) -> tuple[StepResult, ...]:
     """Steps of a result, if there is one."""
     return result.steps if result else ()
+
+
+def step_of(result: TrialResult | None, slug: str) -> StepResult:
+    """A step of a result; one that was not reached where the result tells of none."""
+    found = (step for step in steps_of(result) if step.slug == slug)
+    return next(found, StepResult(slug, not_reached=True))
 
 
 def _silent(step: StepResult) -> bool:

@@ -9,8 +9,9 @@ import chainroot
 import crashes
 import pytest
 import realroot
+import tinyroot
 
-from evalkit import corpus, notebook, reference, scoring
+from evalkit import corpus, notebook, plots, reference, scoring, tables
 from evalkit.evidence import Evidence
 from evalkit.records import Ended, Outcome
 
@@ -139,6 +140,66 @@ def test_an_analysis_counts_steps_not_reached_as_zero(chain):
     n_checks = len({row.check for row in last})
     assert sum(row.n_not_reached for row in last) == n_checks * len(stopped)
     assert sum(row.n for row in last) == n_checks * len(results)
+
+
+def test_each_step_is_told_with_its_usage_and_what_it_was_routed_to(chain):
+    arms = chain / "cases/arms.toml"
+    corpora = chain / "cases/corpora.toml"
+    assert "[routed]" in arms.read_text()
+    corpora.write_text(corpora.read_text().replace('"full"', '"routed"'))
+    run = realroot.carry_out(chain, chainroot.plan(repeats=3))
+    found = notebook.load(run).analysis
+    trials = {
+        (row.arm, point.repeat): point
+        for row in found.case_arms
+        for point in row.points
+    }
+    for (arm, repeat), trial in trials.items():
+        rows = [row for row in found.steps if row.arm == arm]
+        assert [row.step for row in rows] == list(chainroot.SLUGS)
+        points = [row.points[repeat - 1] for row in rows]
+        reached = [point for point in points if point.score is not None]
+        assert trial.tokens == sum(point.tokens for point in reached)
+        assert trial.usd == pytest.approx(sum(point.usd for point in reached))
+        assert trial.wall_s == pytest.approx(sum(point.wall_s for point in reached))
+        assert trial.score == pytest.approx(sum(p.score or 0 for p in points) / 3)
+        picked = {point.picked for point in reached}
+        assert picked == ({"none"} if arm == "routed" else {None})
+    shown = tables.steps(found).text
+    assert "2 go-on" in shown
+    assert "none (3)" in shown
+    assert "not routed" in shown
+    figure = plots.steps(found)
+    assert figure.svg.count("not reached, counts 0") == 1
+    assert "not reached" in figure.table.text
+
+
+def test_steps_not_reached_are_drawn_as_such_and_a_run_without_chains_says_so(
+    chain, proven_root, tmp_path
+):
+    run = realroot.carry_out(chain, chainroot.plan(repeats=4))
+    found = notebook.load(run).analysis
+    lost = [p for row in found.steps for p in row.points if p.score is None]
+    assert {point.tokens for point in lost} == {None}
+    last = [row for row in found.steps if row.step == "end"]
+    assert all(row.n_reached < row.n_trials for row in last if row.score < 1)
+    root = Path(shutil.copytree(proven_root, tmp_path / "plain"))
+    plain = realroot.carry_out(root, tinyroot.plan(repeats=1, arms=("baseline",)))
+    one = notebook.load(plain).analysis
+    assert plots.steps(one).text == "No case of this run is a chain of steps."
+    assert tables.steps(one).rows == ()
+
+
+def test_with_one_arm_the_report_says_that_no_effect_can_be_read(chain):
+    run = realroot.carry_out(chain, chainroot.plan(arms=("full",)))
+    found = notebook.load(run).analysis
+    sentence = "There is one arm, so no effect can be read."
+    assert found.contrasts == ()
+    assert found.status == "synthetic-only"
+    assert sentence in tables.answer(found).text
+    assert sentence in plots.forest(found).text
+    assert sentence in found.limits
+    assert "differ" not in found.sentence
 
 
 @pytest.mark.parametrize("walker", range(N_WALKERS))

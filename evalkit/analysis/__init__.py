@@ -14,6 +14,7 @@ from evalkit import facts, files
 from evalkit.analysis import (
     arrivals,
     attempts,
+    chains,
     checked,
     contrasts,
     limits,
@@ -98,6 +99,7 @@ def analyse(
         contrasts=contrasts.contrasts(registration, priced),
         case_arms=tallies.case_arms(registration, priced),
         case_contrasts=contrasts.case_contrasts(registration, priced),
+        steps=chains.step_rows(registration, priced, rates),
         checks=checks,
         complaints=checked.complaint_rows(checks),
         routing=routing,
@@ -162,6 +164,8 @@ def _simulated(registration: Registration, found: Facts) -> bool:
 def _sentence(registration: Registration) -> str:
     n_cases = len(registration.cases)
     these = "this 1 task" if n_cases == 1 else f"these {n_cases} tasks"
+    if len(registration.arms) == 1:
+        return f"What did the one arm deliver on {these}?"
     return f"If {these} were run again, would the arms differ in the same way?"
 
 

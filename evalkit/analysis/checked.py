@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evalkit.conclusions import CheckRow, ComplaintRow
-from evalkit.facts import Trial, steps_of
-from evalkit.records import CaseSeal, Complaint, Grade, Registration, StepResult
+from evalkit.facts import Trial, step_of
+from evalkit.records import CaseSeal, Complaint, Grade, Registration
 
 
 def check_rows(
@@ -39,7 +39,7 @@ def _step_rows(
     registration: Registration, case: CaseSeal, step: str, trials: Sequence[Trial]
 ) -> Iterator[CheckRow]:
     mine = [t for t in trials if t.analysed and t.key.case == case.id]
-    graded = [(t, _grade(t, step)) for t in mine]
+    graded = [(t, step_of(t.result, step).grade) for t in mine]
     complaints = case.complaints.get(step, {})
     weights = {c.id: c.weight for _, g in graded if g for c in g.checks}
     for check in dict.fromkeys([*complaints, *weights]):
@@ -57,11 +57,6 @@ def _step_rows(
                 n_not_reached=sum(g is None for _, g in own),
                 n_grader_died=sum(g is not None and g.died is not None for _, g in own),
             )
-
-
-def _grade(trial: Trial, step: str) -> Grade | None:
-    found: list[StepResult] = [s for s in steps_of(trial.result) if s.slug == step]
-    return found[0].grade if found else None
 
 
 def _passes(grade: Grade | None, check: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from evalkit.conclusions import Analysis
+from evalkit.conclusions import ONE_ARM, Analysis
 from evalkit.records import Access
 
 GATEWAY = "gateway"
@@ -31,7 +31,7 @@ def _of_design(analysis: Analysis) -> Iterator[str]:
         f"What holds for other tasks cannot be read from them."
     )
     if len(design.arms) < 2:
-        yield "There is one arm, so no effect can be read."
+        yield ONE_ARM
     elif not analysis.contrasts:
         missing = " or ".join(design.comparators)
         yield f"No arm is named {missing}, so no arm is compared with another."

@@ -139,7 +139,7 @@ def _arm_summary(
 ) -> ArmSummary:
     seal = registration.arms[place]
     scores = [
-        _mean([p.score for p in own if p.trial.key.case == case])
+        mean([p.score for p in own if p.trial.key.case == case])
         for case in dict.fromkeys(p.trial.key.case for p in own)
     ]
     return ArmSummary(
@@ -148,20 +148,20 @@ def _arm_summary(
         prompt=seal.arm.prompt,
         library=seal.library_source,
         n_trials=len(own),
-        score=_mean(scores),
+        score=mean(scores),
         passed=proportion((p.passed for p in own), registration.plan.confidence),
         n_at_ceiling=sum(p.score == 1 for p in own),
         tokens=_tokens(own),
-        usd=_mean([p.usd for p in own]),
-        usd_list=_mean([p.usd_list for p in own]),
-        wall_s=_mean([p.wall_s for p in own]),
-        n_calls=_mean([len(p.trial.calls) for p in own]),
+        usd=mean([p.usd for p in own]),
+        usd_list=mean([p.usd_list for p in own]),
+        wall_s=mean([p.wall_s for p in own]),
+        n_calls=mean([len(p.trial.calls) for p in own]),
         overhead=_overhead(own, baseline) if own and baseline else None,
         n_understated=sum(p.trial.is_understated for p in own),
     )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def mean(values: Sequence[float | None]) -> float | None:
     """Mean; None where there are none or one is not known."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
@@ -185,7 +185,7 @@ def _tokens(own: Sequence[Priced]) -> Tokens | None:
 
 def _overhead(own: Sequence[Priced], baseline: Sequence[Priced]) -> Overhead:
     def ratio(measure: Callable[[Priced], float | None]) -> float | None:
-        mine, other = _mean([*map(measure, own)]), _mean([*map(measure, baseline)])
+        mine, other = mean([*map(measure, own)]), mean([*map(measure, baseline)])
         return mine / other if mine is not None and other else None
 
     return Overhead(
@@ -204,7 +204,7 @@ def case_arms(
         CaseArm(
             case=case.id,
             arm=seal.arm.name,
-            score=_mean([p.score for p in own]),
+            score=mean([p.score for p in own]),
             passed=proportion((p.passed for p in own), registration.plan.confidence),
             points=tuple(_point(p) for p in own),
         )

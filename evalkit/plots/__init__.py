@@ -5,6 +5,7 @@ apart by shape as well as colour, says in words what it shows, and carries its
 numbers as a table. Where there is nothing to draw, a sentence says why.
 """
 
+from evalkit.plots.chains import steps
 from evalkit.plots.costs import price, price_and_score, time
 from evalkit.plots.drawing import figure_html
 from evalkit.plots.routes import routing
@@ -17,5 +18,6 @@ __all__ = [
     "price",
     "price_and_score",
     "routing",
+    "steps",
     "time",
 ]

@@ -7,7 +7,7 @@ from collections import Counter
 from matplotlib.axes import Axes
 
 from evalkit import wording
-from evalkit.conclusions import Analysis, CaseArm
+from evalkit.conclusions import ONE_ARM, Analysis, CaseArm
 from evalkit.markup import Column, Prose, Shown, Table
 from evalkit.plots.drawing import (
     INK,
@@ -31,6 +31,8 @@ def forest(analysis: Analysis) -> Shown:
         if contrast.measure == analysis.design.outcome
     ]
     drawable = [contrast for contrast in found if contrast.estimate is not None]
+    if len(analysis.design.arms) == 1:
+        return Prose((ONE_ARM,))
     if not drawable:
         return NOTHING
     with drawing(height_in=1.3 + 0.5 * len(found)) as (made, (axes,)):

@@ -5,6 +5,7 @@ refusal shows as its sentence. Nothing is reckoned here.
 """
 
 from evalkit.tables.cases import cases, checks, complaints
+from evalkit.tables.chains import steps
 from evalkit.tables.conduct import agent, attempts
 from evalkit.tables.costs import price, spent, time
 from evalkit.tables.record import fragility, limits, seals
@@ -28,6 +29,7 @@ __all__ = [
     "routing",
     "seals",
     "spent",
+    "steps",
     "time",
     "treatment",
 ]

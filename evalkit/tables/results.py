@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from evalkit import wording
-from evalkit.conclusions import Analysis
+from evalkit.conclusions import ONE_ARM, Analysis
 from evalkit.markup import Column, Fold, Markup, Page, Prose, Table, escape
 from evalkit.records import Contrast
 
@@ -155,6 +155,8 @@ def _differences(analysis: Analysis, measure: str) -> Table:
 
 def _headline(analysis: Analysis) -> str:
     """Which arms differ from the first comparator beyond the spread of trials."""
+    if len(analysis.design.arms) == 1:
+        return ONE_ARM
     name = analysis.design.comparators[0] if analysis.design.comparators else None
     primary = _primary(analysis, name)
     judged = [c for c in primary if c.low is not None and c.high is not None]
