@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from math import gcd
 
 from evalkit.grader import Call, Checks, Subject, expect, fail
 
@@ -96,7 +97,11 @@ def is_half(cents: int, pct: int) -> bool:
 
 
 def companions(subject: Subject, pct: int) -> list[int]:
-    """Amounts that each tell one mistake apart; all but the last end in a half."""
+    """Amounts that each tell one mistake apart; all but the last end in a half.
+
+    The last falls short of a half by as little as it can.
+    """
+    short = 50 - gcd(100, 100 - pct)
 
     def half(fits: Callable[[int], bool], most: int = 100_000) -> int:
         return draw(subject, pct, most, lambda c: is_half(c, pct) and fits(c))
@@ -105,7 +110,7 @@ def companions(subject: Subject, pct: int) -> list[int]:
         half(lambda cents: by_factor(cents, pct) != due(cents, pct)),
         half(lambda cents: due(cents, pct) % 2 == 1),
         half(lambda cents: by_factor(cents, pct, 1e-6) != due(cents, pct), 10**13),
-        draw(subject, pct, 100_000, lambda cents: 0 < cents * (100 - pct) % 100 < 50),
+        draw(subject, pct, 100_000, lambda cents: cents * (100 - pct) % 100 == short),
     ]
 
 
@@ -150,8 +155,14 @@ def basket(subject: Subject) -> None:
 
 @checks("undiscounted")
 def undiscounted(subject: Subject) -> None:
+    """Nothing off, everything off and a discount out of range are as they were."""
     amounts = [0, 1, 1999, *(subject.random.randrange(1, 10**12) for _ in range(10))]
     check_lines(subject, amounts, 0)
+    check_lines(subject, amounts, 100)
+    cents = subject.random.randrange(1, 10**6)
+    for pct in (-1, 101):
+        answer = subject.call(LINE, cents, pct)
+        expect(answer.raises("ValueError"), f"{pct} % is refused", answer)
 
 
 @checks("cause-named")

@@ -7,8 +7,8 @@ def line_total(cents: int, discount_pct: int) -> int:
     """A line's amount after its discount, rounded half up to the cent."""
     if not 0 <= discount_pct <= 100:
         raise ValueError(f"discount out of range: {discount_pct}")
-    # Twice the amount in hundredths of a cent: halves are whole numbers here.
-    return (cents * (100 - discount_pct) * 2 + 100) // 200
+    # Hundredths of a cent are whole numbers, so a half is exact.
+    return (cents * (100 - discount_pct) + 50) // 100
 
 
 def basket_total(lines: Iterable[tuple[int, int]]) -> int:
