@@ -84,6 +84,7 @@ add A B T
 add A B --tag
 add A B --tag=T
 add A B --tags T
+add A B --ta T
 add A --text B
 add A --tag T -- --tag --tag
 add -- A
@@ -859,20 +860,23 @@ def junk(subject: Subject) -> None:
 JUNK_WORDS = [
     *("", " ", "a", "b", "-", "--", "---", "--tag", "--tag=a", "--help", "-h", "-1"),
     *("\0", "\n", "\r\n", "\x1b[2J", "\u202e", "\ufeff", "\U0001f525", "\u0301"),
-    *("%s%n", "{}", "{0.__class__}", "${HOME}", "~", "*", "[", "(", "\\", "'", '"'),
+    *("%s", "%n", "{", "{}", "{0}", "{0.__class__}", "${HOME}", "~", "*", "[", "("),
     *("deep.json", "cut.json", "README.md", ".", "..", "/", "none/none", "forge"),
     *("state", "__class__", "null", "x" * 300, "y" * 2_000, "\u00df" * 64, *USAGE),
 ]
 
 
 def junk_list(draw: Inputs) -> list[str]:
-    """Arguments that nobody would give, mostly after a command."""
-    words = [draw.choice(JUNK_WORDS) for _ in range(draw.randrange(6))]
-    for n in range(len(words)):
+    """Arguments that nobody would give; half of them are as many as fit."""
+    command = draw.choice(list(USAGE))
+    n_fitting = USAGE[command].split(" [")[0].count(" ")
+    n_words = draw.choice([n_fitting, draw.randrange(6)])
+    words = [draw.choice(JUNK_WORDS) for _ in range(n_words)]
+    for n in range(n_words):
         if draw.randrange(4) == 0:
             points = [draw.randrange(0x20, 0xD800) for _ in range(draw.randrange(1, 9))]
             words[n] = "".join(map(chr, points))
-    return [draw.choice(list(USAGE)), *words] if draw.randrange(5) else words
+    return [command, *words] if draw.randrange(5) else words
 
 
 # --- the repository ---------------------------------------------------------
@@ -904,8 +908,8 @@ def imports_of(path: str, text: str) -> set[str]:
     except (SyntaxError, ValueError) as error:
         fail(f"{path} is no Python", str(error))
     names = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
-    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    names += [node.module or "" for node in froms if node.level == 0]
+    sources = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    names += [node.module or "" for node in sources if node.level == 0]
     return {name.partition(".")[0] for name in names}
 
 

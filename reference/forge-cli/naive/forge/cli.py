@@ -117,7 +117,7 @@ def import_snippets(state: dict[str, Any], file: str) -> tuple[int, str, str]:
                 merged += 1
             else:
                 conflicts.append(name)
-    except (OSError, KeyError, TypeError, ValueError):
+    except Exception:
         return 1, "", f"forge: cannot import: {file}\n"
     return (
         1 if conflicts else 0,
