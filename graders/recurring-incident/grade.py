@@ -215,26 +215,28 @@ def expect_declined(answers: Sequence[Returned]) -> None:
 def refund_once_in_process(subject: Subject) -> None:
     """Retries in one process pay once; equal refunds with other ids are paid."""
     desk = Desk(subject, "desk")
-    first = drawn(subject, "refund")
+    first, long = drawn(subject, "refund"), subject.random.word(199)
     distinct = [
         again(first, first.request_id.replace("/", "_")),
         again(first, first.request_id.upper()),
-        again(first, subject.random.word(199) + "é"),
-        again(first, subject.random.word(199) + "é"),
+        again(first, f"{long}é"),
+        again(first, f"{long}e"),
+        again(first, new_id(subject))._replace(cents=1),
     ]
+    asked = [first, first, *distinct, *distinct, first]
+    small = again(first, new_id(subject))._replace(cents=0)
     large = again(first, new_id(subject))._replace(cents=1_000_001)
-    answers = desk.ask([first, first, *distinct, *distinct, first, large, large])
-    paid = [first, *distinct]
-    receipts = desk.receipts(answers[:-2])
-    desk.expect_paid(paid, receipts)
-    for payment, (_, receipt) in zip(
-        [first, first, *distinct, *distinct, first], receipts, strict=True
-    ):
-        expect(receipt == payment, "the receipt is of the refund asked for", receipt)
-    expect_declined(answers[-2:])
-    overlapping, other = drawn(subject, "refund"), drawn(subject, "refund")
-    answers = desk.ask([overlapping] * N_OVERLAPPING + [other], "threads")
-    desk.expect_paid([*paid, overlapping, other], desk.receipts(answers))
+    answers = desk.ask([*asked, small, large, large])
+    *receipted, refused, one, other = answers
+    receipts = desk.receipts(receipted)
+    desk.expect_paid([first, *distinct], receipts)
+    got = [payment for _, payment in receipts]
+    expect(got == asked, "each receipt is of the refund asked for", got)
+    expect(refused.raises("ValueError"), "a refund of nothing raises", refused)
+    expect_declined([one, other])
+    overlapping, beside = drawn(subject, "refund"), drawn(subject, "refund")
+    answers = desk.ask([overlapping] * N_OVERLAPPING + [beside], "threads")
+    desk.expect_paid([first, *distinct, overlapping, beside], desk.receipts(answers))
 
 
 @refunds("refund-once-across-restart")
@@ -262,11 +264,15 @@ def payout_once_when_concurrent(subject: Subject) -> None:
     answers += desk.ask([forked] * N_CONCURRENT, "processes")
     desk.expect_paid([threaded, forked], desk.receipts(answers))
     expect_declined(desk.ask([refused], BANK_LIMIT_CENTS="1"))
-    later = [threaded, forked, refused, fresh, refund, refund, refused]
-    receipts = desk.receipts(desk.ask(later))
-    desk.expect_paid([threaded, forked, refused, fresh, refund], receipts)
-    asked = [payment for _, payment in receipts]
-    expect(asked == later, "each receipt is of the payment asked for", asked)
+    least = again(threaded, new_id(subject))._replace(cents=100)
+    small = again(threaded, new_id(subject))._replace(cents=99)
+    later = [threaded, forked, refused, fresh, refund, refund, refused, least]
+    *answers, too_small = desk.ask([*later, small])
+    receipts = desk.receipts(answers)
+    desk.expect_paid([threaded, forked, refused, fresh, refund, least], receipts)
+    got = [payment for _, payment in receipts]
+    expect(got == later, "each receipt is of the payment asked for", got)
+    expect(too_small.raises("ValueError"), "a payout below 100 cents raises", too_small)
 
 
 # --- tests ------------------------------------------------------------------
@@ -470,13 +476,13 @@ CODE = re.compile(r"`+([^`\n]+)`+")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)[\s#:]*$")
 ITEM = re.compile(r"^[#\s>*_]*\d+[.)][*_]*\s+\S")
-TOLD_APART = re.compile(r"::.*|:\d.*|#.*|\(\)$")
+TOLD_APART = re.compile(r"[:#(].*")
 """What may follow a path: a name in it, a line."""
 OPEN = re.compile(r"[<>{}*$…=,;|\s]|://|\.\.\.|^[/~$-]|^data/")
 """Not a path of the repository: a placeholder, an address, data, an option."""
 FILE = re.compile(r"\.(?:py|md|sh|toml|cfg|ini|txt|ya?ml)$")
 COMMAND = re.compile(r"^(?:[$>]\s+)?(?:\w+=\S*\s+)*python3?\s+(?:-m\s+)?(\S+)")
-LABEL = r"^[\s>*_-]*{}[*_`]*\s*:[*_]*(.*)$"
+LABEL = r"^[\s>#*_-]*{}[*_`]*\s*:[*_]*(.*)$"
 NOTE = re.compile(
     r"docs/handoffs/\d{4}-\d\d-\d\d-[a-z0-9]+(?:-[a-z0-9]+)*\.md", re.ASCII
 )

@@ -28,6 +28,7 @@ SHIPPED_TOKEN = "ops-7Qm2vT9xLb4KwZ"  # noqa: S105 - the one in the fixture's so
 COMMAND = ("python", "-m", "sentinel")
 without_token = Service(COMMAND, env={"PORT": "{port}"})
 with_token = Service(COMMAND, env={"PORT": "{port}", TOKEN_VARIABLE: "set-for-a-check"})
+on_default_port = Service(COMMAND, port=8086)
 
 PREDICTABLE = """
 import random, runpy, time
@@ -63,6 +64,7 @@ SOURCE_SUFFIXES = (
     *(".json", ".yaml", ".yml", "Dockerfile", "Makefile"),
 )
 LIMIT_BYTES = 65_536
+MAX_TITLE_CHARACTERS = 200
 N_TOKENS = 20
 MIN_TOKEN_CHARACTERS = 16
 
@@ -207,7 +209,10 @@ def double_encoding_blocked(subject: Subject) -> None:
 
 @checks("only-public-files")
 def only_public_files(subject: Subject) -> None:
-    """Public files are served, those of a folder with a similar name are not."""
+    """Public files are served, those of a folder with a similar name are not.
+
+    What is no file is not found, and the style sheet is still one.
+    """
     draw = subject.random
     folder, name, text = draw.word(), f"{draw.word()} {draw.word()}.txt", draw.text(40)
     old, canary = f"{draw.word()}.txt", draw.text(40)
@@ -218,6 +223,12 @@ def only_public_files(subject: Subject) -> None:
     expect(reply.body == text, "content of a public file", reply.body)
     ways = ("../files-old/", "..%2ffiles-old/", "%2e%2e/files-old/")
     refused(subject, [f"{way}{old}" for way in ways], canary)
+    for path in (draw.word(), f"{folder}/{draw.word()}.txt", folder):
+        missing = subject.http("GET", f"/files/{path}")
+        expect(missing.status == 404, "status of what is no file", missing)
+    style = subject.http("GET", "/files/style.css")
+    kind = (style.header("Content-Type") or "").lower().replace(" ", "")
+    expect(kind == "text/css;charset=utf-8", "content type of the style sheet", kind)
 
 
 def write_canary(subject: Subject) -> tuple[str, str, str]:
@@ -346,7 +357,10 @@ def delete_tokens_unguessable(subject: Subject) -> None:
 
 @checks("body-limit")
 def body_limit(subject: Subject) -> None:
-    """A body of the limit is accepted and a larger one is not, however it is sent."""
+    """A body of the limit is accepted and a larger one is not, however it is sent.
+
+    One that is broken is refused as the client's fault.
+    """
     sizes = ((LIMIT_BYTES, 201), (LIMIT_BYTES + 1, 413), (200_000, 413))
     for n_bytes, wanted in sizes:
         for chunked in (False, True):
@@ -354,6 +368,11 @@ def body_limit(subject: Subject) -> None:
             reply = subject.http("POST", "/pastes", body=body, chunked=chunked)
             how = "in chunks" if chunked else "with its length"
             expect(reply.status == wanted, f"status of {n_bytes} bytes {how}", reply)
+    body = body_of_size(subject, 200)
+    sizeless = f"size\r\n{body}\r\n0\r\n\r\n"
+    for broken in ({"Transfer-Encoding": "chunked"}, {"Content-Length": "none"}):
+        reply = subject.http("POST", "/pastes", body=sizeless, headers=broken)
+        expect(400 <= (reply.status or 0) < 500, f"status with {broken}", reply)
 
 
 def body_of_size(subject: Subject, n_bytes: int) -> str:
@@ -369,18 +388,58 @@ def body_of_size(subject: Subject, n_bytes: int) -> str:
 
 @checks("create-read-delete")
 def create_read_delete(subject: Subject) -> None:
-    """A paste is created, read, deleted with its token, and then gone."""
+    """A paste is created, read, deleted with its token, and then gone.
+
+    What is no paste is refused, and what is not there is not found.
+    """
+    subject.start(on_default_port)
+    health = subject.http("GET", "/health")
+    expect((health.status, health.json) == (200, {"ok": True}), "health", health)
     title, text = subject.random.text(12), f"{subject.random.text(60)}\n\u00fc <&>"
-    post(subject, "another", "text")
+    another = post(subject, "another", "text")
     paste = post(subject, title, text)
-    shown = subject.http("GET", paste.path)
+    expect(
+        (another.id, paste.id) == ("1", "2"), "ids from 1 on", (another.id, paste.id)
+    )
+    keep = {"Connection": "keep-alive"}
+    shown = subject.http("GET", paste.path, headers=keep)
     expect(shown.status == 200, "status of a paste", shown)
     wanted = {"id": paste.id, "title": title, "text": text}
     expect(shown.json == wanted, "paste as shown", shown.body)
     deleted = delete(subject, paste, paste.token)
     expect(deleted.status == 204, "status of a deletion", deleted)
-    gone = subject.http("GET", paste.path)
-    expect(gone.status == 404, "status of a deleted paste", gone)
+    for method in ("GET", "DELETE"):
+        gone = subject.http(method, paste.path)
+        expect(gone.status == 404, "status of a deleted paste", gone)
+    nowhere = f"/{subject.random.word()}/{another.id}"
+    token = {"X-Delete-Token": another.token}
+    missing = [subject.http("GET", f"/view/{paste.id}")]
+    missing += [
+        subject.http(method, nowhere, headers=token)
+        for method in ("GET", "POST", "DELETE")
+    ]
+    statuses = [reply.status for reply in missing]
+    expect(statuses == [404] * 4, "status of what is not there", statuses)
+    refuses_what_is_no_paste(subject)
+
+
+def refuses_what_is_no_paste(subject: Subject) -> None:
+    """Title and text are texts, the title of 1 to 200 characters."""
+    letters = subject.random.word(MAX_TITLE_CHARACTERS - 1) + "\u00fc"
+    for title in (letters[-1], letters):
+        post(subject, title, "")
+    bodies = (
+        *("", "notes", "[]"),
+        *(json.dumps({name: letters}) for name in ("title", "text")),
+        *(
+            json.dumps({"title": title, "text": "x"})
+            for title in ("", f"{letters}x", 1)
+        ),
+        json.dumps({"title": letters, "text": 1}),
+    )
+    for body in bodies:
+        reply = subject.http("POST", "/pastes", body=body)
+        expect(reply.status == 400, f"status of {body!r}", reply)
 
 
 @checks("wrong-token-deletes-nothing")

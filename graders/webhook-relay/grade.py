@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalkit.grader import Checks, Get, Reply, Send, Service, Subject, expect
+from evalkit.grader import Checks, Get, Reply, Send, Service, Sink, Subject, expect
 
 relay = Service(("python", "-m", "relay"), env={"PORT": "{port}"})
 checks = Checks(
@@ -33,6 +33,12 @@ HUNG_WITHIN_S = 7.0
 """The same with one attempt that ends by its time-out, documented as 2 s."""
 NEVER_S = 15.0
 REFUSING = "http://127.0.0.1:1"
+GAPS_S = (0.1, 0.2, 0.4)
+"""From the end of each failed attempt to the next, as documented."""
+TIMEOUT_S = 2.0
+"""How long an attempt waits for a reply, as documented."""
+SLACK_S = 0.9
+"""By how much a busy machine may delay what is documented as at once."""
 REPLY_AFTER_S = 1.0
 """How long the slow receiver takes, as the README says that some do."""
 
@@ -77,6 +83,16 @@ def settle(
     return seen.json
 
 
+def during_second(subject: Subject, path: str, sink: Sink) -> dict[str, Any]:
+    """The hook as shown while its receiver holds back the second reply."""
+    subject.until(sink, calls=2, within_s=SETTLED_WITHIN_S)
+    reply = subject.http("GET", path)
+    expect(reply.status == 200, "status of a known id", reply)
+    shown = reply.json
+    expect(shown["status"] == "pending", "a hook with an attempt under way", shown)
+    return shown
+
+
 def failures(subject: Subject) -> list[dict[str, Any]]:
     """Three failing replies: a client error, a server error, and none in time."""
     draw = subject.random
@@ -100,39 +116,60 @@ def accepted(subject: Subject) -> None:
 
 @checks("delivered-after-failures")
 def delivered_after_failures(subject: Subject) -> None:
-    """Any failure is retried, a hang too; any 2xx ends it, and the payload arrives."""
+    """Any failure is retried, a hang too; any 2xx ends it, and the payload arrives.
+
+    The hanging attempt ends by its time-out, no sooner and not much later.
+    """
     success = {"status": subject.random.choice((201, 202))}
-    sink = subject.sink([*failures(subject), success])
+    failing = failures(subject)
+    sink = subject.sink([*failing, success])
     hook = hook_to(subject, sink.url)
     settle(subject, post(subject, hook), "delivered", HUNG_WITHIN_S)
-    last = sink.calls()[-1]
+    calls = sink.calls()
+    last = calls[-1]
     expect(last.method == "POST", "method of a delivery", last.method)
     expect(last.json == hook["payload"], "payload as delivered", last.body)
+    expect(len(calls) > len(failing), "a call for every reply", len(calls))
+    hung = [reply.get("delay_s") for reply in failing].index(NEVER_S)
+    until_next = calls[hung + 1].at_s - calls[hung].at_s
+    expect(until_next >= 0.9 * TIMEOUT_S, "waits for a reply", until_next)
+    at_most = TIMEOUT_S + GAPS_S[hung] + SLACK_S
+    expect(until_next <= at_most, "waits no longer than documented", until_next)
 
 
 @checks("attempts-counted")
 def attempts_counted(subject: Subject) -> None:
-    """Three failures and a success are four attempts, in the API and in fact."""
-    sink = subject.sink([500, 503, 502, 200])
-    shown = settle(subject, post(subject, hook_to(subject, sink.url)), "delivered")
+    """Three failures and a success are four attempts, in the API and in fact.
+
+    While the second is under way one has ended.
+    """
+    slow = {"status": 503, "delay_s": REPLY_AFTER_S}
+    sink = subject.sink([500, slow, 502, 200])
+    path = post(subject, hook_to(subject, sink.url))
+    shown = during_second(subject, path, sink)
+    expect(shown["attempts"] == 1, "attempts shown during the second", shown)
+    shown = settle(subject, path, "delivered")
     expect(shown["attempts"] == 4, "attempts shown", shown)
     expect(len(sink.calls()) == 4, "attempts seen by the receiver", len(sink.calls()))
 
 
 @checks("backoff-grows")
 def backoff_grows(subject: Subject) -> None:
-    """The gaps between four attempts double from 100 ms."""
+    """The first attempt is made at once; the gaps between four double from 100 ms."""
     sink = subject.sink([503, 503, 503, 200])
-    post(subject, hook_to(subject, sink.url))
+    reply = subject.http("POST", "/hooks", json=hook_to(subject, sink.url))
+    accepted_path(reply)
     subject.until(sink, calls=4, within_s=SETTLED_WITHIN_S)
     times = [call.at_s for call in sink.calls()]
+    waited = times[0] - reply.sent_s
+    expect(waited <= SLACK_S, "seconds to the first attempt", waited)
     gaps = [times[n + 1] - times[n] for n in range(3)]
     elapsed = times[3] - times[0]
     expect(0.25 <= elapsed <= 5.0, "seconds from first to fourth attempt", elapsed)
-    for gap, documented in zip(gaps, (0.1, 0.2, 0.4), strict=False):
+    for gap, documented in zip(gaps, GAPS_S, strict=True):
         expect(gap >= 0.9 * documented, f"a gap of {documented} s", gaps)
     expect(gaps[2] >= 1.5 * gaps[0], "the third gap exceeds the first", gaps)
-    expect(gaps[2] < 2 * 0.4, "the third gap is not twice as long", gaps)
+    expect(gaps[2] < 2 * GAPS_S[2], "the third gap is not twice as long", gaps)
 
 
 @checks("dead-after-failing")
@@ -154,14 +191,21 @@ def five_attempts(subject: Subject) -> None:
 
 @checks("last-error-reported")
 def last_error_reported(subject: Subject) -> None:
-    """A dead hook says why, be it a status or a connection that failed."""
-    sink = subject.sink([503])
-    paths = [post(subject, hook_to(subject, url)) for url in (sink.url, REFUSING)]
-    for path in paths:
-        shown = settle(subject, path, "dead")
+    """A dead hook says why, be it a status or a connection that failed.
+
+    So does one that is still pending after a failure; an unfailed one says null.
+    """
+    slow = subject.sink([503, {"status": 200, "delay_s": REPLY_AFTER_S}])
+    pending = during_second(subject, post(subject, hook_to(subject, slow.url)), slow)
+    urls = (subject.sink([503]).url, REFUSING)
+    paths = [post(subject, hook_to(subject, url)) for url in urls]
+    unfailed = post(subject, hook_to(subject, subject.sink().url))
+    for shown in (pending, *(settle(subject, path, "dead") for path in paths)):
         error = shown["last_error"]
         reported = isinstance(error, str) and bool(error.strip())
         expect(reported, "last_error is a text", shown)
+    shown = settle(subject, unfailed, "delivered")
+    expect(shown["last_error"] is None, "last_error without a failure", shown)
 
 
 @checks("unknown-id")

@@ -1,17 +1,18 @@
-"""Public files: only what a walk through the folder comes across exists."""
+"""Public files: wherever a name leads, it has to lead into the folder."""
 
 import mimetypes
-import os
 from pathlib import Path
 
 
 def lookup(folder: Path, name: str) -> tuple[bytes, str] | None:
-    """Content and content type of the file of exactly this name below `folder`."""
-    for parent, _, files in os.walk(folder):
-        for file in files:
-            path = Path(parent, file)
-            if path.relative_to(folder).as_posix() == name and not path.is_symlink():
-                return path.read_bytes(), kind(file)
+    """Content and content type of the file of this name below `folder`."""
+    root = folder.resolve()
+    try:
+        path = (root / name).resolve()
+        if path.is_relative_to(root) and path.is_file():
+            return path.read_bytes(), kind(path.name)
+    except (OSError, ValueError):  # a name that no file can have
+        pass
     return None
 
 

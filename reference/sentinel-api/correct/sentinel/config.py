@@ -6,7 +6,7 @@ from pathlib import Path
 DEFAULT_PORT = 8086
 PUBLIC_FOLDER = Path("files")
 MAX_TITLE_CHARACTERS = 200
-MAX_BODY_BYTES = 64 * 1024
+MAX_BODY_BYTES = 65_536
 
 
 def port() -> int:

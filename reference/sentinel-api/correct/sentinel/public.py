@@ -1,6 +1,7 @@
-"""Public files."""
+"""Public files: only what is found in the folder exists."""
 
 import mimetypes
+import stat
 from pathlib import Path
 
 from sentinel.config import PUBLIC_FOLDER
@@ -8,12 +9,12 @@ from sentinel.config import PUBLIC_FOLDER
 
 def find_file(path: str) -> Path | None:
     """The public file of a decoded path, None where there is none."""
-    folder = PUBLIC_FOLDER.resolve()
-    try:
-        file = (folder / path).resolve()
-    except (OSError, ValueError):
-        return None
-    return file if file.is_relative_to(folder) and file.is_file() else None
+    files = {
+        file.relative_to(PUBLIC_FOLDER).as_posix(): file
+        for file in PUBLIC_FOLDER.rglob("*")
+        if stat.S_ISREG(file.lstat().st_mode)
+    }
+    return files.get(path)
 
 
 def content_type(file: Path) -> str:

@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             method(unquote(url.path), url.query)
         except RequestError as error:
-            self._reply_json(error.status, {"error": str(error)}, close=True)
+            self._reply_json(error.status, {"error": str(error)}, Connection="close")
 
     # resources
 
@@ -86,7 +86,8 @@ class Handler(BaseHTTPRequestHandler):
         if not paste.may_delete(self.headers.get("X-Delete-Token", "")):
             raise RequestError(403, "this needs the paste's delete token")
         self.server.store.remove(paste.id)
-        self._reply(204, b"", None)
+        self.send_response(204)
+        self.end_headers()
 
     def _admin_stats(self) -> None:
         if not self._is_admin():
@@ -98,9 +99,11 @@ class Handler(BaseHTTPRequestHandler):
     def _is_admin(self) -> bool:
         expected = self.server.admin_token
         scheme, _, token = self.headers.get("Authorization", "").partition(" ")
-        if expected is None or scheme.lower() != "bearer":
-            return False
-        return hmac.compare_digest(token.strip().encode(), expected.encode())
+        return (
+            expected is not None
+            and scheme.lower() == "bearer"
+            and hmac.compare_digest(token.strip().encode(), expected.encode())
+        )
 
     def _search(self, query: str) -> None:
         words = parse_qs(query).get("q", [""])[0]
@@ -120,24 +123,19 @@ class Handler(BaseHTTPRequestHandler):
 
     # replies
 
-    def _reply_json(
-        self, status: int, body: dict[str, Any], *, close: bool = False
-    ) -> None:
+    def _reply_json(self, status: int, body: dict[str, Any], **headers: str) -> None:
         data = json.dumps(body).encode()
-        self._reply(status, data, "application/json", close=close)
+        self._reply(status, data, "application/json", **headers)
 
     def _reply_html(self, page: str) -> None:
         self._reply(200, page.encode(), "text/html; charset=utf-8")
 
-    def _reply(
-        self, status: int, data: bytes, content_type: str | None, *, close: bool = False
-    ) -> None:
+    def _reply(self, status: int, data: bytes, kind: str, **headers: str) -> None:
         self.send_response(status)
-        if content_type is not None:
-            self.send_header("Content-Type", content_type)
-            self.send_header("Content-Length", str(len(data)))
-        if close:
-            self.send_header("Connection", "close")
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
 

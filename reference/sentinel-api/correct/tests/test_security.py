@@ -1,9 +1,13 @@
+import io
 import json
 import os
 import tempfile
+from email.message import Message
 from pathlib import Path
 from unittest import mock
 
+from sentinel.body import read_body
+from sentinel.errors import RequestError
 from tests.support import Reply, ServerCase
 
 LIMIT = 64 * 1024
@@ -95,19 +99,27 @@ class DeleteTokenTest(ServerCase):
 
 
 class BodyLimitTest(ServerCase):
-    def statuses(self, n_bytes: int) -> tuple[int, int]:
-        empty = json.dumps({"title": "notes", "text": ""}).encode()
+    def body(self, n_bytes: int) -> bytes:
+        empty = json.dumps({"title": "notes", "text": ""})
         text = "x" * (n_bytes - len(empty))
-        body = json.dumps({"title": "notes", "text": text}).encode()
-        pieces = [body[n : n + 1000] for n in range(0, len(body), 1000)]
-        whole = self.request("POST", "/pastes", body)
-        chunked = self.request("POST", "/pastes", iter(pieces))
-        return whole.status, chunked.status
+        return json.dumps({"title": "notes", "text": text}).encode()
 
     def test_a_body_of_the_limit_is_accepted(self) -> None:
-        self.assertEqual(self.statuses(LIMIT), (201, 201))
+        body = self.body(LIMIT)
+        self.assertEqual(self.request("POST", "/pastes", body).status, 201)
+        halves = iter([body[:1000], body[1000:]])
+        self.assertEqual(self.request("POST", "/pastes", halves).status, 201)
 
     def test_a_larger_body_is_refused(self) -> None:
         for n_bytes in (LIMIT + 1, 200_000):
             with self.subTest(n_bytes=n_bytes):
-                self.assertEqual(self.statuses(n_bytes), (413, 413))
+                reply = self.request("POST", "/pastes", self.body(n_bytes))
+                self.assertEqual(reply.status, 413)
+
+    def test_chunks_are_counted_together(self) -> None:
+        half = b"%x\r\n%b\r\n" % (LIMIT // 2 + 1, b"x" * (LIMIT // 2 + 1))
+        headers = Message()
+        headers["Transfer-Encoding"] = "chunked"
+        with self.assertRaises(RequestError) as refused:
+            read_body(headers, io.BytesIO(half + half + b"0\r\n\r\n"))
+        self.assertEqual(refused.exception.status, 413)

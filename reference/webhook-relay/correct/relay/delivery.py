@@ -1,101 +1,53 @@
 """The delivery worker: takes accepted hooks and brings them to their receivers."""
 
-import heapq
-import itertools
 import json
-import logging
 import threading
-import time
-import urllib.error
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from relay.store import DEAD, DELIVERED, PENDING, Hook, Store
+from relay.store import DEAD, DELIVERED, Hook, Store
 
 FIRST_DELAY_S = 0.1
 MAX_ATTEMPTS = 5
 TIMEOUT_S = 2.0
-MAX_UNDER_WAY = 32
-
-log = logging.getLogger("relay.delivery")
 
 
 class DeliveryWorker:
     """Delivers hooks in the background and writes the outcome to the store.
 
-    One thread waits for the earliest due attempt and hands it to a pool, so a
-    hook that waits for its next attempt occupies no thread of the pool.
+    Every attempt is a timer of its own, so that none waits for another.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._due: list[tuple[float, int, str]] = []
-        self._order = itertools.count()
-        self._changed = threading.Condition()
-        self._stopped = False
-        self._pool = ThreadPoolExecutor(MAX_UNDER_WAY, "delivery")
-        self._scheduler = threading.Thread(target=self._schedule, daemon=True)
+        self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Begin to deliver."""
-        self._scheduler.start()
+        """Begin to deliver; timers need no preparation."""
 
     def submit(self, hook: Hook) -> None:
         """Queue a stored hook for delivery; returns at once."""
-        self._put(hook.id, time.monotonic())
+        self._attempt_in(0, hook, 1)
 
     def stop(self) -> None:
         """Stop delivering; hooks that are still pending stay so."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._stopped.set()
 
-    def _put(self, hook_id: str, due: float) -> None:
-        with self._changed:
-            heapq.heappush(self._due, (due, next(self._order), hook_id))
-            self._changed.notify()
+    def _attempt_in(self, delay_s: float, hook: Hook, number: int) -> None:
+        threading.Timer(delay_s, self._attempt, (hook, number)).start()
 
-    def _schedule(self) -> None:
-        while True:
-            with self._changed:
-                while not self._stopped and not self._is_due():
-                    self._changed.wait(self._until_due_s())
-                if self._stopped:
-                    return
-                _, _, hook_id = heapq.heappop(self._due)
-            try:
-                self._pool.submit(self._attempt, hook_id)
-            except RuntimeError:
-                return
-
-    def _is_due(self) -> bool:
-        return bool(self._due) and self._due[0][0] <= time.monotonic()
-
-    def _until_due_s(self) -> float | None:
-        return max(0.0, self._due[0][0] - time.monotonic()) if self._due else None
-
-    def _attempt(self, hook_id: str) -> None:
-        hook = self._store.get(hook_id)
-        if hook is None or hook.status != PENDING:
+    def _attempt(self, hook: Hook, number: int) -> None:
+        if self._stopped.is_set():
             return
-        attempts = hook.attempts + 1
         error = send(hook)
         if error is None:
-            self._store.update(hook_id, status=DELIVERED, attempts=attempts)
-            return
-        log.warning("hook %s, attempt %d: %s", hook_id, attempts, error)
-        dead = attempts >= MAX_ATTEMPTS
-        self._store.update(
-            hook_id,
-            status=DEAD if dead else PENDING,
-            attempts=attempts,
-            last_error=error,
-        )
-        if not dead:
-            delay_s = FIRST_DELAY_S * 2 ** (attempts - 1)
-            self._put(hook_id, time.monotonic() + delay_s)
+            self._store.update(hook.id, attempts=number, status=DELIVERED)
+        elif number == MAX_ATTEMPTS:
+            self._store.update(hook.id, attempts=number, status=DEAD, last_error=error)
+        else:
+            self._store.update(hook.id, attempts=number, last_error=error)
+            delay_s = FIRST_DELAY_S * 2 ** (number - 1)
+            self._attempt_in(delay_s, hook, number + 1)
 
 
 class _KeepRedirects(urllib.request.HTTPRedirectHandler):
@@ -117,12 +69,7 @@ def send(hook: Hook) -> str | None:
             headers={"Content-Type": "application/json"},
             method="POST",
         )
-        with _opener.open(request, timeout=TIMEOUT_S) as response:
-            if 200 <= response.status < 300:
-                return None
-            return f"receiver replied {response.status}"
-    except urllib.error.HTTPError as error:
-        with error:
-            return f"receiver replied {error.code}"
+        with _opener.open(request, timeout=TIMEOUT_S):
+            return None
     except Exception as error:  # a receiver can break an attempt in any way
-        return str(error) or type(error).__name__
+        return f"{type(error).__name__}: {error}"

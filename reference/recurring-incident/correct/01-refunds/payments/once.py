@@ -7,6 +7,7 @@ processes, by a lock on a file in the data directory. Requests share 256 such fi
 
 import fcntl
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -25,7 +26,7 @@ def once(kind: str, request_id: str, pay: Callable[[], dict]) -> dict:
 @contextmanager
 def _turn(key: str) -> Iterator[None]:
     folder = ledger.path().parent / "turns"
-    folder.mkdir(parents=True, exist_ok=True)
+    os.makedirs(folder, exist_ok=True)
     with (folder / hashlib.sha256(key.encode()).hexdigest()[:2]).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -53,7 +53,7 @@ def once(kind: str, request_id: str, pay: Callable[[], dict]) -> dict:
 @contextmanager
 def _turn(key: str) -> Iterator[None]:
     folder = path().parent / "turns"
-    folder.mkdir(parents=True, exist_ok=True)
+    os.makedirs(folder, exist_ok=True)
     with (folder / hashlib.sha256(key.encode()).hexdigest()[:2]).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
