@@ -104,7 +104,8 @@ def verify(
         proofs = proof.verify(
             root, chosen, box=box, n_workers=workers, seed=seed, done=told
         )
-    lines = console.proof_lines(proofs, workers, time.monotonic() - started)
+    lines = console.proof_lines(proofs)
+    lines += console.effort_lines(proofs, workers, time.monotonic() - started)
     strengths: tuple[strength.Strength, ...] = ()
     if mutants and all(found.holds for found in proofs):
         with console.bar("mutants") as told:

@@ -40,8 +40,8 @@ def bar(unit: str) -> Generator[Callable[[int, int], None]]:
         yield tell
 
 
-def proof_lines(proofs: Sequence[Proof], n_workers: int, wall_s: float) -> list[str]:
-    """A row per overlay: expected and got score, failing checks; and the time."""
+def proof_lines(proofs: Sequence[Proof]) -> list[str]:
+    """A row per overlay: expected and got score, failing checks."""
     lines: list[str] = []
     for proof in proofs:
         rows = [_proof_row(row) for row in proof.rows]
@@ -49,6 +49,11 @@ def proof_lines(proofs: Sequence[Proof], n_workers: int, wall_s: float) -> list[
         lines += [f"{proof.case} (isolation {proof.isolation})", *_align([head, *rows])]
         wrong = sum(not row.holds for row in proof.rows)
         lines.append(f"  {len(proof.rows) - wrong} of {len(proof.rows)} as expected\n")
+    return lines
+
+
+def effort_lines(proofs: Sequence[Proof], n_workers: int, wall_s: float) -> list[str]:
+    """A row per case: how long its gradings took; and all of them, by `n_workers`."""
     walls = {proof.case: [row.wall_s for row in proof.rows] for proof in proofs}
     times = [
         (case, f"{len(own)}", f"{sum(own):.1f}", f"{max(own, default=0):.1f}")
@@ -57,7 +62,6 @@ def proof_lines(proofs: Sequence[Proof], n_workers: int, wall_s: float) -> list[
     total_s = sum(sum(own) for own in walls.values())
     ideal_s = total_s / n_workers
     return [
-        *lines,
         *_align([("case", "gradings", "s in all", "longest"), *times]),
         f"  {total_s:.1f} s of gradings by {n_workers} at once took {wall_s:.1f} s: "
         f"{wall_s / ideal_s if ideal_s else 0:.2f} x the ideal {ideal_s:.1f} s",
