@@ -1,7 +1,8 @@
 #!/usr/bin/env python
-"""A preset end to end: prove graders, execute the three notebooks, report.
+"""A preset end to end: `pilot.py [CORPUS]`.
 
-    pilot.py [CORPUS]
+Proves the graders, plans, seals, runs with the scripted agent and reports, each
+through its notebook.
 """
 
 from __future__ import annotations

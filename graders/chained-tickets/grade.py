@@ -6,6 +6,7 @@ bite is asked with mutants that break what the ticket brought, and nothing befor
 """
 
 import ast
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,10 +96,12 @@ BURST = 60
 ALLOWED = 10
 """Creates in a minute that no client is refused."""
 LAYERS = ("hop.routes", "hop.service", "hop.store")
+MAX_TRIED = 50
+"""Mutants that are looked at to see what they break."""
 MAX_BROKEN = 8
-"""Mutants that break a ticket's work: tests that notice none of them are weak."""
-MAX_TRIED = 60
-"""Mutants that are looked at for that."""
+"""Of those that break a ticket's work, how many are put to the tests."""
+ENOUGH_BROKEN = 4
+"""Tests that notice none of so many are weak."""
 PROBE_S = 8.0
 """For an answer of a mutant, which may have none."""
 
@@ -322,7 +325,8 @@ class Bench:
                 failing.append(probe)
                 if files:
                     break
-        running.stop("KILL")
+        with contextlib.suppress(Failed):  # one that did not start again
+            running.stop("KILL")
         return failing
 
     def _lay(self, files: Mapping[str, str]) -> str:
@@ -346,21 +350,27 @@ def expect_bites(subject: Subject, probes: Sequence[Probe]) -> None:
         subject.bites(paths)
         return
     lines = bench.lines(working)
+    n_broken = 0
 
     def bite(*, own: bool) -> None:
         tries = itertools.count()
 
         def counts(files: Mapping[str, str]) -> bool:
+            nonlocal n_broken
             is_own = any(bench.line_of(*file) in lines for file in files.items())
             if is_own != own or next(tries) >= MAX_TRIED:
                 return False
-            return bool(bench.failing(files, working))
+            breaks = bool(bench.failing(files, working))
+            n_broken += breaks
+            return breaks
 
         subject.bites(paths, counts=counts, limit=MAX_BROKEN)
 
     try:
         bite(own=True)
     except Failed:
+        if n_broken >= ENOUGH_BROKEN:
+            raise
         bite(own=False)
 
 
