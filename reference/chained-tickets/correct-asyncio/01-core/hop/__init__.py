@@ -1,0 +1,1 @@
+"""Short links over HTTP."""

@@ -1,0 +1,5 @@
+"""The rules of shortening."""
+
+from hop.service.shortener import Shortener
+
+__all__ = ["Shortener"]
