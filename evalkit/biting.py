@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -98,6 +98,7 @@ class Suite:
             "a delivered test fails on the mutant",
             bitten.failed or "none did",
         )
+        self._expect_no_words(path for path in original if self._subject.exists(path))
 
     def bite_on_mutants(
         self,
@@ -120,12 +121,22 @@ class Suite:
             n_tried += 1
             kills = self._kills(self._run(files, MUTANT_TIMEOUT_S))
             if any(_name_of(test) not in old for test in kills):
+                self._expect_no_words(paths)
                 return
         expect(
             condition=False,
             what="a delivered test of its own fails on a mutant",
             seen=f"none did, on {n_tried} mutants of {', '.join(paths) or 'no module'}",
         )
+
+    def _expect_no_words(self, paths: Iterable[str]) -> None:
+        """Fail where tests go by how the code is written, not by what it does."""
+        same = {
+            path: ast.unparse(ast.parse(self._subject.read(path))) + "\n"
+            for path in paths
+        }
+        kills = self._kills(self._run(same))
+        expect(not kills, "the delivered tests pass on the same code reworded", kills)
 
     def _kept(self, path: str) -> set[tuple[str, ...]]:
         """Names of the shipped tests of a file that are delivered as they were."""

@@ -80,7 +80,7 @@ def test_all_but_the_change_stays_as_it_was():
 
 # --- tests that bite --------------------------------------------------------
 
-CODE = "def price(cents):\n    return cents * 2 + 100\n\n\ndef idle():\n    return 7\n"
+CODE = "def price(cents):  # doubled\n    return cents * 2 + 100\n\n\ndef idle():\n    return 7\n"
 SHIPPED = """
 import unittest, shop
 class Shipped(unittest.TestCase):
@@ -146,6 +146,18 @@ def test_a_test_that_notices_nothing_does_not_bite(shop, lame):
 def test_a_suite_that_fails_on_its_own_code_does_not_bite(shop):
     with pytest.raises(Failed, match="the delivered tests pass"):
         bites(shop(BITING.replace("102", "103")))
+
+
+def test_a_test_that_goes_by_the_words_of_the_code_does_not_bite(shop):
+    words = SHIPPED + (
+        "    def test_words(self):\n"
+        "        from pathlib import Path\n"
+        f"        self.assertEqual(Path('shop.py').read_text(), {CODE!r})\n"
+    )
+    with pytest.raises(Failed, match="the same code reworded"):
+        bites(shop(words))
+    with pytest.raises(Failed, match="the same code reworded"):
+        shop(words).mutant({"shop.py": CODE.replace("100", "99")})
 
 
 def test_only_mutants_that_count_are_tried(shop):
