@@ -923,7 +923,7 @@ def tests_and_comments(subject: Subject) -> None:
     shipped = {path: subject.original(path) for path in SHIPPED_MODULES}
     code = [path for path in texts if not path.startswith("tests/")]
     own = [path for path in code if shipped.get(path) != texts[path]]
-    subject.bites(own, shipped=SHIPPED_TESTS, limit=20)
+    subject.bites(own, shipped=SHIPPED_TESTS)
 
 
 def comments_of(path: str, text: str) -> list[str]:
