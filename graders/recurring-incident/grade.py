@@ -281,13 +281,23 @@ def payout_once_when_concurrent(subject: Subject) -> None:
 @refunds("refund-test-bites")
 def refund_test_bites(subject: Subject) -> None:
     """A test in the suite fails when the refunds are as they were."""
-    subject.mutant({REFUNDS: subject.original(REFUNDS)}, shipped=SHIPPED_TESTS)
+    check_bites(subject, REFUNDS)
 
 
 @payouts("payout-test-bites")
 def payout_test_bites(subject: Subject) -> None:
     """A test in the suite fails when the payouts are as they were."""
-    subject.mutant({PAYOUTS: subject.original(PAYOUTS)}, shipped=SHIPPED_TESTS)
+    check_bites(subject, PAYOUTS)
+
+
+def check_bites(subject: Subject, path: str) -> None:
+    """A delivered test fails on a module as it was, by what that does.
+
+    The delivered text stays in it as comments, for tests that look words up.
+    """
+    delivered = "".join(f"# {line}\n" for line in subject.read(path).splitlines())
+    was = f"{subject.original(path)}\n\n{delivered}"
+    subject.mutant({path: was}, shipped=SHIPPED_TESTS)
 
 
 # --- the mechanism ----------------------------------------------------------
