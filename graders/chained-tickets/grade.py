@@ -682,7 +682,6 @@ def failed_write_loses_nothing(subject: Subject) -> None:
         for n, url in enumerate(urls)
     ]
     links = [*zip(urls, made, strict=True)]
-    running.restart()
     size = max((size for _, size, _ in beside_of(subject, DATA)), default=0)
     expect(size > 1900, "bytes of the data file", size)
     url = draw_url(subject, 1900)
