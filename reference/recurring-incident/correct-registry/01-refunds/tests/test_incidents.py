@@ -1,7 +1,6 @@
 """One test for every incident that must not come back."""
 
 import os
-import unittest
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from unittest import mock
 

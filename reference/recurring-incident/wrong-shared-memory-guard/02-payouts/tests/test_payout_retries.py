@@ -1,8 +1,4 @@
-import os
-import subprocess
-import sys
 import unittest
-from unittest import mock
 
 from payments.payouts import payout
 from payments.refunds import refund

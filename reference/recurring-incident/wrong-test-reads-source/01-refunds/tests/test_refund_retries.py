@@ -1,0 +1,14 @@
+import unittest
+from pathlib import Path
+
+from payments import refunds
+
+
+class RefundRetries(unittest.TestCase):
+    def test_payments_go_through_once(self) -> None:
+        source = Path(refunds.__file__).read_text()
+        self.assertIn("return once(KIND, request_id, pay)", source)
+
+
+if __name__ == "__main__":
+    unittest.main()
