@@ -19,9 +19,24 @@ BARE_FIXTURE = "fixture"
 """Name under which `expected.toml` holds what the untouched fixture gets."""
 
 
+class Fix(Record, frozen=True):
+    """A plausible fix: an overlay that a good engineer would consider.
+
+    `default` is the one that general good practice picks, and `visible` says whether
+    the tests that an agent sees pass with it.
+    """
+
+    overlay: str
+    default: bool
+    visible: bool
+
+
 class _ExpectedEntry(Record, frozen=True):
     score: str
     failing: tuple[str, ...]
+    plausible: bool = False
+    default: bool = False
+    visible: bool | None = None
 
 
 def overlays(root: Path, case: Case) -> tuple[str, ...]:
@@ -81,6 +96,39 @@ def load_expected(root: Path, case: Case) -> dict[str, dict[str, ExpectedRow]]:
         }
         for overlay, steps in tables.items()
     }
+
+
+def load_fixes(root: Path, case: Case) -> dict[str, Fix]:
+    """The plausible fixes of a case about injected knowledge, by overlay.
+
+    Raises:
+        InputError: One does not say whether the visible tests pass with it, or not
+            exactly one is what general good practice picks.
+    """
+    where = root / "reference" / case.id / "expected.toml"
+    fixes: dict[str, Fix] = {}
+    for overlay, steps in files.read_toml(where).items():
+        for slug, row in steps.items():
+            place = f"{where} [{overlay}.{slug}]"
+            entry = files.convert(row, _ExpectedEntry, place)
+            if entry.plausible and entry.visible is None:
+                raise InputError(
+                    f"{place} visible",
+                    expected="whether the visible tests pass with this fix",
+                    found="nothing",
+                    cure="write `visible = true` or `visible = false`",
+                )
+            if entry.plausible and entry.visible is not None:
+                fixes[overlay] = Fix(overlay, entry.default, entry.visible)
+    n_defaults = sum(fix.default for fix in fixes.values())
+    if n_defaults != 1:
+        raise InputError(
+            where,
+            expected="one plausible fix with `default = true`",
+            found=f"{n_defaults} among {len(fixes)} plausible ones",
+            cure="mark the one that general good practice picks",
+        )
+    return fixes
 
 
 def _expected_row(row: object, where: str) -> ExpectedRow:
