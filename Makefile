@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup agents pilot test lint lab bench clean
+.PHONY: setup agents pilot presets test lint lab bench clean
 
 setup: $(STAMP)
 
@@ -22,6 +22,12 @@ agents: setup
 # Prove the graders, plan, seal, run with the scripted agent, report.
 pilot: setup
 	$(BIN)/python .ci/pilot.py
+
+# The same for the presets of the further corpora.
+presets: setup
+	for corpus in complex-tasks@2 complex-tasks@3 complex-tasks@4; do \
+	  $(BIN)/python .ci/pilot.py $$corpus || exit; \
+	done
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

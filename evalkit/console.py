@@ -54,7 +54,10 @@ def proof_lines(proofs: Sequence[Proof]) -> list[str]:
 
 def effort_lines(proofs: Sequence[Proof], n_workers: int, wall_s: float) -> list[str]:
     """A row per case: how long its gradings took; and all of them, by `n_workers`."""
-    walls = {proof.case: [row.wall_s for row in proof.rows] for proof in proofs}
+    walls = {
+        proof.case: [row.wall_s for row in proof.rows if row.graded_as == row.overlay]
+        for proof in proofs
+    }
     times = [
         (case, f"{len(own)}", f"{sum(own):.1f}", f"{max(own, default=0):.1f}")
         for case, own in walls.items()
@@ -307,7 +310,7 @@ def _proof_row(row: ProofRow) -> tuple[str, ...]:
         row.step,
         f"{row.expected.score:.4g}",
         f"{row.got.score:.4g}",
-        f"{row.wall_s:.1f}",
+        f"{row.wall_s:.1f}" if row.graded_as == row.overlay else f"as {row.graded_as}",
         _failing(row),
     )
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
+
 from evalkit import corpus, files, grading, reference, scoring
 from evalkit.errors import InputError
 from evalkit.records import (
@@ -29,6 +31,7 @@ class _Job(Record, frozen=True):
     overlay: str
     step: Step
     expected: ExpectedRow
+    digest: str
 
 
 def verify(
@@ -42,6 +45,8 @@ def verify(
 ) -> tuple[Proof, ...]:
     """Grade every overlay of some cases and replay each grade.
 
+    Where two overlays are the same up to a step, that step is graded once.
+
     Args:
         root: Root with cases, graders and reference.
         case_ids: Cases to prove.
@@ -54,7 +59,8 @@ def verify(
         One proof per case, saved too; a proof that does not hold says so.
     """
     cases = [corpus.load_case(root, case_id) for case_id in case_ids]
-    jobs = [job for case in cases for job in _jobs(root, case)]
+    wanted = [job for case in cases for job in _jobs(root, case)]
+    jobs = list({job.digest: job for job in reversed(wanted)}.values())
     with files.private_folder() as private:
         folders = [private / str(n) for n in range(len(jobs))]
         grades: list[Grade] = []
@@ -73,14 +79,20 @@ def verify(
             for job, grade, folder in zip(jobs, grades, folders, strict=True)
         ]
         equal = grading.replay_all(replays, root=root, hash_seed=OTHER_HASH_SEED)
-    rows = [
-        _row(job, grade, replayed=same)
+    found = {
+        job.digest: _row(job, grade, replayed=same)
         for job, grade, same in zip(jobs, grades, equal, strict=True)
+    }
+    rows = [
+        msgspec.structs.replace(
+            found[job.digest], overlay=job.overlay, expected=job.expected
+        )
+        for job in wanted
     ]
     proofs: list[Proof] = []
     for case in cases:
         own = tuple(
-            row for job, row in zip(jobs, rows, strict=True) if job.case is case
+            row for job, row in zip(wanted, rows, strict=True) if job.case is case
         )
         source, _ = source_digests()
         proof = Proof(case.id, case.digests, source, box.isolation.level, own)
@@ -121,9 +133,11 @@ def grade_folder(
 def _jobs(root: Path, case: Case) -> list[_Job]:
     expected = reference.load_expected(root, case)
     return [
-        _Job(case, overlay, step, expected[overlay][step.slug])
+        _Job(case, overlay, step, expected[overlay][step.slug], digest)
         for overlay in expected
         for step in case.steps
+        for laid in [reference.laid_entries(root, case, overlay, step)]
+        for digest in [f"{case.id} {step.slug} {files.digest_entries(laid)}"]
     ]
 
 
@@ -152,6 +166,7 @@ def _row(job: _Job, grade: Grade, *, replayed: bool) -> ProofRow:
         got=ExpectedRow(score, failing),
         died=grade.died,
         replayed=replayed,
+        graded_as=job.overlay,
         wall_s=grade.wall_s,
         cpu_s=grade.cpu_s,
     )

@@ -116,7 +116,11 @@ class ExpectedRow(Record, frozen=True):
 
 
 class ProofRow(Record, frozen=True):
-    """What one overlay was expected to get on one step, and got."""
+    """What one overlay was expected to get on one step, and got.
+
+    `graded_as` names the overlay that was graded in its place, where the two are the
+    same up to this step, else itself.
+    """
 
     overlay: str
     step: str
@@ -126,6 +130,7 @@ class ProofRow(Record, frozen=True):
     replayed: bool
     wall_s: float
     cpu_s: float | None
+    graded_as: str | None = None
 
     @property
     def holds(self) -> bool:

@@ -60,10 +60,21 @@ def overlay_entries(
 
 def lay_out(root: Path, case: Case, overlay: str, step: Step, target: Path) -> None:
     """Write the fixture, and the overlay up to and with `step`, into a folder."""
-    fixture = root / "cases" / case.id / "fixture"
-    files.write_entries(files.read_tree(fixture), target)
+    files.write_entries(laid_entries(root, case, overlay, step), target)
+
+
+def laid_entries(
+    root: Path, case: Case, overlay: str, step: Step
+) -> tuple[files.Entry, ...]:
+    """The fixture, and the overlay up to and with `step`, by path."""
+    laid = {
+        entry.path: entry
+        for entry in files.read_tree(root / "cases" / case.id / "fixture")
+    }
     for earlier in case.steps[: step.n]:
-        files.write_entries(overlay_entries(root, case, overlay, earlier), target)
+        for entry in overlay_entries(root, case, overlay, earlier):
+            laid[entry.path] = entry
+    return tuple(laid[path] for path in sorted(laid))
 
 
 def load_expected(root: Path, case: Case) -> dict[str, dict[str, ExpectedRow]]:

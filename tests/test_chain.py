@@ -230,3 +230,13 @@ def test_a_proof_grades_every_step_whatever_its_least_score(proven_chain):
         for row in reference.load_proof(proven_chain, load_case(proven_chain)).rows
     }
     assert found["stops", "go-on"] == found["stops", "end"] == 0.25
+
+
+def test_overlays_that_are_the_same_up_to_a_step_are_graded_once(proven_chain):
+    rows = reference.load_proof(proven_chain, load_case(proven_chain)).rows
+    graded_as = {(row.overlay, row.step): row.graded_as for row in rows}
+    assert len(rows) == 12
+    assert graded_as["correct", "begin"] == graded_as["stops", "begin"] == "correct"
+    assert graded_as["stops", "end"] == "stops"
+    assert graded_as["forgets", "begin"] == "forgets"
+    assert len(set(graded_as.values())) == 4
