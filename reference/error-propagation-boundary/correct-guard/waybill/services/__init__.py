@@ -1,0 +1,1 @@
+from waybill.failures import ServiceUnavailableError as ServiceUnavailableError

@@ -1,0 +1,6 @@
+class ServiceError(Exception):
+    pass
+
+
+class ServiceUnavailableError(ServiceError):
+    pass
