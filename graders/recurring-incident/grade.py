@@ -361,14 +361,14 @@ class Faults(NamedTuple):
     def found_in(self, paths: Sequence[str]) -> bool:
         """True where a fault in one of these modules lets all kinds pay again."""
         asked = [drawn(self.subject, kind) for kind in self.kinds]
-        usual = self._paid(asked, "as-delivered")
+        usual = self._paid(asked, "as-delivered", 10 * HANGS_S)
         if not usual:
             return False
         n_hung = 0
         for n, (path, text, faulty) in enumerate(self._mutants(paths)):
             self.subject.write(path, faulty)
             try:
-                paid = self._paid(asked, f"mutant-{n}")
+                paid = self._paid(asked, f"mutant-{n}", HANGS_S)
             finally:
                 self.subject.write(path, text)
             if paid and all(paid[kind] > usual[kind] for kind in self.kinds):
@@ -386,11 +386,13 @@ class Faults(NamedTuple):
                 for faulty in faults_of(text):
                     yield path, text, faulty
 
-    def _paid(self, asked: Sequence[Payment], name: str) -> dict[str, int] | None:
+    def _paid(
+        self, asked: Sequence[Payment], name: str, within_s: float
+    ) -> dict[str, int] | None:
         """How often each kind was paid; None if muddled, empty if it hung."""
         desk = Desk(self.subject, name)
         for payments in ([p for p in asked for _ in range(2)], asked):
-            answers = desk.ask(payments, timeout_s=HANGS_S, BANK_LATENCY_MS="0")
+            answers = desk.ask(payments, timeout_s=within_s, BANK_LATENCY_MS="0")
             if any(answer.error == "timeout" for answer in answers):
                 return {}
         found = {payment.kind: _n_paid(desk, payment) for payment in asked}
