@@ -6,6 +6,7 @@ profile.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from evalkit.errors import InputError
@@ -15,6 +16,12 @@ MAX_INJECTED_BYTES = 32_000
 CATALOGUE = "The following skills are installed in your home; use those that help."
 INJECTED_SKILLS = "Follow this guidance where it applies."
 INJECTED_KNOWLEDGE = "What the team knows:"
+INERT = (
+    "We have lunch at noon on most days, and whoever is in the office is welcome to "
+    "come along. The room at the end of the hall is free in the afternoon, and the "
+    "plants there were a gift from the people upstairs."
+)
+"""Says nothing of any work; what a placebo is made of."""
 
 
 def deliver(
@@ -50,7 +57,7 @@ def deliver(
     elif bodies:
         sections.append("\n\n".join([INJECTED_SKILLS, *(s.body for s in bodies)]))
     elif arm.prompt is Wording.INJECTION:
-        sections.append(f"{INJECTED_KNOWLEDGE}\n\n{_knowledge(arm, injection)}")
+        sections.append(f"{INJECTED_KNOWLEDGE}\n\n{knowledge(arm, injection)}")
     injected = "".join(sections[1:]) if arm.prompt is not Wording.CATALOGUE else ""
     return Delivery(
         files={
@@ -96,7 +103,12 @@ def _bodies(
     return chosen
 
 
-def _knowledge(arm: Arm, injection: str | None) -> str:
+def knowledge(arm: Arm, injection: str | None) -> str:
+    """What an injecting arm tells: the case's team knowledge, or a placebo for it.
+
+    Raises:
+        InputError: The case has none.
+    """
     if injection is None:
         raise InputError(
             f"arm {arm.name}",
@@ -104,7 +116,21 @@ def _knowledge(arm: Arm, injection: str | None) -> str:
             found="a case without one",
             cure="leave the arm out with --arms, or choose a knowledge corpus",
         )
-    return injection
+    return injection if arm.shadow is None else placebo(len(injection))
+
+
+def placebo(length: int) -> str:
+    """Inert sentences, about as long as the text they stand for.
+
+    Args:
+        length: Characters wanted; the text is within 10 % of it from 50 on.
+    """
+    words: list[str] = []
+    for word in itertools.cycle(INERT.split()):
+        if words and len(" ".join([*words, word])) > length:
+            break
+        words.append(word)
+    return " ".join(words).rstrip(".,") + "."
 
 
 def _named(name: str, skills: Mapping[str, Skill], where: str) -> Skill:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit import files, outcomes, process, routing
+from evalkit import arms, files, outcomes, process, routing
 from evalkit.agents import Agent, Command, Task
 from evalkit.evidence import CallEvidence, StepEvidence
 from evalkit.inputs import Inputs
@@ -25,6 +25,7 @@ from evalkit.records import (
     Step,
     TrialKey,
     TrialSpec,
+    Wording,
 )
 from evalkit.sandbox import Box, Launch, Place
 
@@ -32,7 +33,7 @@ GRACE_S = 5.0
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 MARK_CHARS = 300
 INJECTION = "injection"
-"""Name of the mark of a case's own injected knowledge."""
+"""Name of the mark of a case's own injected knowledge, or of a placebo for it."""
 
 
 class Phone:
@@ -232,7 +233,7 @@ class Caller:
         library = self._inputs.libraries[self._arm.name]
         bodies = {skill.name: skill.body for skill in library.skills} if library else {}
         texts = {name: bodies[name] for name in delivery.injected if name in bodies}
-        if self._case.injection and self._case.injection in delivery.prompt:
-            texts[INJECTION] = self._case.injection
+        if self._arm.prompt is Wording.INJECTION:
+            texts[INJECTION] = arms.knowledge(self._arm, self._case.injection)
         marks = {name: text.strip()[:MARK_CHARS] for name, text in texts.items()}
         return {name: mark for name, mark in marks.items() if mark in delivery.prompt}

@@ -259,7 +259,8 @@ def load_arms(root: Path) -> ArmsFile:
     """Read `cases/arms.toml`.
 
     Raises:
-        InputError: An arm has unknown keys or values, or the file no `lean`.
+        InputError: An arm has unknown keys or values, a placebo stands for no arm
+            that injects knowledge, or the file has no `lean`.
     """
     where = root / "cases" / "arms.toml"
     tables = files.read_toml(where)
@@ -272,6 +273,21 @@ def load_arms(root: Path) -> ArmsFile:
         )
         for name, table in tables.items()
     }
+    injecting = {
+        name
+        for name, arm in found.items()
+        if arm.prompt is Wording.INJECTION and arm.shadow is None
+    }
+    for arm in found.values():
+        if arm.shadow is not None and (
+            arm.shadow not in injecting or arm.prompt is not Wording.INJECTION
+        ):
+            raise InputError(
+                f"{where} [{arm.name}] shadow",
+                expected='an arm with `prompt = "injection"`, in such an arm',
+                found=f"{arm.shadow!r} in an arm with the prompt {arm.prompt.value!r}",
+                cure=f"name one of {', '.join(sorted(injecting)) or 'none'}",
+            )
     return ArmsFile(found, lean)
 
 

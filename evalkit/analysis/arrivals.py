@@ -57,7 +57,7 @@ def _given(registration: Registration, trial: Trial) -> Iterator[tuple[str, Trea
         given = step.treatment
         if given is None:
             continue
-        if arm.prompt is Wording.INJECTION and arm.shadow is None:
+        if arm.prompt is Wording.INJECTION:
             injected = (*given.injected, Wording.INJECTION.value)
             given = msgspec.structs.replace(given, injected=injected)
         if registration.agent.name == UNKNOWN_LISTS and not given.listed:
