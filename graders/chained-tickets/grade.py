@@ -96,13 +96,11 @@ BURST = 60
 ALLOWED = 10
 """Creates in a minute that no client is refused."""
 LAYERS = ("hop.routes", "hop.service", "hop.store")
-MAX_TRIED = 50
+MAX_TRIED = 200
 """Mutants that are looked at to see what they break."""
 MAX_BROKEN = 8
 """Of those that break a ticket's work, how many are put to the tests."""
-ENOUGH_BROKEN = 4
-"""Tests that notice none of so many are weak."""
-SEARCH_S = 40.0
+SEARCH_S = 90.0
 """For how long mutants are looked at: a grading has to end, with slow tests too."""
 PROBE_S = 8.0
 """For an answer of a mutant, which may have none."""
@@ -353,28 +351,22 @@ def expect_bites(subject: Subject, probes: Sequence[Probe]) -> None:
         subject.bites(paths)
         return
     lines = bench.lines(working)
-    n_broken = 0
 
     def bite(*, own: bool) -> None:
         tries = itertools.count()
 
         def counts(files: Mapping[str, str]) -> bool:
-            nonlocal n_broken
             is_own = any(bench.line_of(*file) in lines for file in files.items())
             late = bench.times_s[-1] - bench.times_s[0] > SEARCH_S
             if is_own != own or late or next(tries) >= MAX_TRIED:
                 return False
-            breaks = bool(bench.failing(files, working))
-            n_broken += breaks
-            return breaks
+            return bool(bench.failing(files, working))
 
         subject.bites(paths, counts=counts, limit=MAX_BROKEN)
 
     try:
         bite(own=True)
     except Failed:
-        if n_broken >= ENOUGH_BROKEN:
-            raise
         bite(own=False)
 
 
@@ -887,16 +879,15 @@ def zero_hits(subject: Subject) -> None:
 
 @hits("three-hits")
 def three_hits(subject: Subject) -> None:
-    """Every redirect counts, for its own link alone."""
+    """Every redirect counts, for its own link alone, in a burst too."""
     code, other = create(subject), create(subject)
     for _ in range(3):
         follow(subject, code)
     follow(subject, other)
     expect_hits(subject, code, 3)
     expect_hits(subject, other, 1)
-    n = subject.random.randrange(4, 9)
-    for _ in range(n):
-        follow(subject, other)
+    many = [Get(f"/{other}") for _ in range(subject.random.randrange(50, 60))]
+    n = sum(reply.status == 302 for reply in subject.http_many(many))
     expect_hits(subject, other, 1 + n)
     expect_hits(subject, code, 3)
 

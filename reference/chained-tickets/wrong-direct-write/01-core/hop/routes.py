@@ -14,7 +14,6 @@ STATUS = {
     "not_found": 404,
     "gone": 410,
     "too_large": 413,
-    "rate_limited": 429,
 }
 Reply = tuple[int, Any, dict[str, str]]
 
@@ -80,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
         if not length.isdecimal():
             raise Refused("invalid_request", "there is no body of known length")
         if int(length) > MAX_BODY_BYTES:
-            raise Refused("too_large", "the body is too large")
+            raise Refused("too_large", "the body is too long")
         try:
             body = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
@@ -102,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, *_: Any) -> None:
         """What the library refuses by itself looks like every other error."""
-        self._reply(code, envelope("invalid_request", message or "bad request"), {})
+        self._reply(code, envelope("invalid_request", message), {})
 
     def log_message(self, format: str, *args: Any) -> None:
         log.info(format, *args)
