@@ -199,7 +199,8 @@ def test_unknown_arms_and_arm_keys_are_refused(root):
 def test_no_case_visible_to_an_agent_names_a_skill():
     for name in corpus.case_ids(REPOSITORY, [], None):
         folder = REPOSITORY / "cases" / name
-        texts = [folder / "prompt.md", *folder.glob("fixture/**/*.md")]
-        for path in texts:
+        prompts = [*folder.glob("prompt.md"), *folder.glob("steps/*.md")]
+        assert prompts
+        for path in (*prompts, *folder.glob("fixture/**/*.md")):
             for skill in CANONICAL + LEAN:
                 assert skill not in path.read_text(), (path, skill)
