@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit.grader import Call, Checks, Subject, expect
 from evalkit.questions import Returned
@@ -128,17 +128,31 @@ def keys_of(services: Sequence[str], users: Sequence[int]) -> list[str]:
     return sorted(f"svc:{service}:{user}" for service in services for user in users)
 
 
-def change(desk: Desk, service: str, user: int) -> tuple[Returned, Record]:
-    """The answer to a change of a record, and how the record changes."""
+class Change(NamedTuple):
+    """A call that changes a record, and what it changes."""
+
+    method: str
+    args: list[Any]
+    fields: Record
+
+
+def drawn_change(desk: Desk, service: str, user: int) -> Change:
+    """A change of a record as it is in the store."""
     drawn = desk.subject.random
     if service == "accounts":
         email = f"{drawn.word()}@changed.example"
-        return desk.call(service, "change_email", user, email), {"email": email}
+        return Change("change_email", [user, email], {"email": email})
     if service == "billing":
-        return desk.call(service, "settle", user), {"balance_cents": 0}
+        return Change("settle", [user], {"balance_cents": 0})
     points = drawn.randint(2, 500)
     total = desk.records[service].get(user, {"points": 0})["points"] + points
-    return desk.call(service, "add", user, points), {"points": total}
+    return Change("add", [user, points], {"points": total})
+
+
+def change(desk: Desk, service: str, user: int) -> Returned:
+    """The answer to a change of a record."""
+    drawn = drawn_change(desk, service, user)
+    return desk.call(service, drawn.method, *drawn.args)
 
 
 # --- what the desk sees -----------------------------------------------------
@@ -194,14 +208,30 @@ def changes_seen(subject: Subject) -> None:
         desk.expect_records(desk.everything(), desk.records, "at first")
         wanted = copy.deepcopy(desk.records)
         desk.rewrite(desk.users)
-        answer, changed = change(desk, service, user)
+        made = drawn_change(desk, service, user)
+        answer = desk.call(service, made.method, *made.args)
         expect(answer.returned, f"change in {service}", answer)
-        wanted[service][user] = {**desk.records[service][user], **changed}
+        wanted[service][user] = {**desk.records[service][user], **made.fields}
         desk.expect_records(desk.everything(), wanted, f"after a change in {service}")
-        desk.records[service][user] |= changed
+        desk.records[service][user] |= made.fields
         stored = json.loads(subject.read(RECORDS))
         right = stored == json.loads(json.dumps(desk.records))
         expect(right, f"record store after a change in {service}", stored)
+        seen_by_who_asked_before(desk, service, desk.users[1])
+
+
+def seen_by_who_asked_before(desk: Desk, service: str, user: int) -> None:
+    """What a service returned once is no longer what it returns after a change."""
+    made = drawn_change(desk, service, user)
+    opening = [Call(OPEN, service, save=name) for name in ("reader", "writer")]
+    asking = Call("$reader.get", user)
+    changing = Call(f"$writer.{made.method}", *made.args)
+    *_, answer = desk.subject.call_many(
+        [*opening, asking, changing, asking], env=ENVIRONMENT
+    )
+    wanted = {**desk.records[service][user], **made.fields}
+    right = answer.value == wanted
+    expect(right, f"{service} that asked before a change", answer.value)
 
 
 @checks("unknown-not-remembered")
@@ -210,7 +240,7 @@ def unknown_not_remembered(subject: Subject) -> None:
     desk = Desk(subject)
     for service in SERVICES:
         user = subject.random.randint(100_000, 10**9)
-        for answer in (desk.call(service, "get", user), change(desk, service, user)[0]):
+        for answer in (desk.call(service, "get", user), change(desk, service, user)):
             unknown = answer.raises("UnknownUserError")
             expect(unknown, f"UnknownUserError in {service}", answer)
         desk.rewrite([user])
