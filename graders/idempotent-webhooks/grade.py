@@ -52,6 +52,7 @@ BURST_CAPTURE_S = 0.1
 BURST_TIMEOUT_S = 30.0
 """Long enough for a service that makes all captures of a burst one by one."""
 N_IDENTICAL = 50
+N_REFUSED = 5
 N_PLACED = 90
 N_PAID = 43
 
@@ -85,10 +86,10 @@ def start(subject: Subject, statuses: Sequence[int] = (200,)) -> Acquirer:
     return acquirer
 
 
-def start_for_a_burst(subject: Subject) -> Acquirer:
+def start_for_a_burst(subject: Subject, status: int = 200, **env: str) -> Acquirer:
     """Start the service as an operator does, on a busy day of the acquirer."""
-    acquirer = subject.sink([{"status": 200, "delay_s": BURST_CAPTURE_S}])
-    subject.start(command, env={"ACQUIRER_URL": acquirer.url})
+    acquirer = subject.sink([{"status": status, "delay_s": BURST_CAPTURE_S}])
+    subject.start(command, env={"ACQUIRER_URL": acquirer.url, **env})
     return acquirer
 
 
@@ -155,15 +156,20 @@ def expect_answer(
 
 
 def expect_refused(
-    subject: Subject, delivery: dict[str, Any] | bytes, status: int, what: str
+    subject: Subject,
+    sent: dict[str, Any] | bytes,
+    status: int,
+    what: str,
+    *,
+    path: str = "/deliveries",
 ) -> None:
     """Deliver and expect an error; bytes are sent as they are."""
     given: dict[str, Any]
-    if isinstance(delivery, bytes):
-        given = {"body": delivery, "headers": {"Content-Type": "application/json"}}
+    if isinstance(sent, bytes):
+        given = {"body": sent, "headers": {"Content-Type": "application/json"}}
     else:
-        given = {"json": delivery}
-    reply = subject.http("POST", "/deliveries", **given)
+        given = {"json": sent}
+    reply = subject.http("POST", path, **given)
     expect(reply.status == status, f"status of {what}", reply)
     body = reply.json
     error = body.get("error") if isinstance(body, dict) else None
@@ -239,7 +245,8 @@ def already_paid(subject: Subject) -> None:
     first, second, third = (drawn_id(subject) for _ in range(3))
     expect_answer(subject, order.paid_by(first), "processed", "a delivery")
     another = order.paid_by(second)
-    expect_answer(subject, another, "already_paid", "another one for its order")
+    for _ in range(2):  # it was not processed, so that it is judged anew
+        expect_answer(subject, another, "already_paid", "another one for its order")
     other_amount = order.paid_by(third, amount_cents=order.amount_cents + 1)
     expect_answer(subject, other_amount, "already_paid", "one of another amount")
     expect_answer(subject, order.paid_by(first), "duplicate", "the first one again")
@@ -283,7 +290,7 @@ def unknown_order(subject: Subject) -> None:
 
 @checks("not-json")
 def not_json(subject: Subject) -> None:
-    """What is no JSON object in UTF-8 is refused, and the service lives on."""
+    """What is no JSON object in UTF-8 is refused, by either route that takes one."""
     acquirer = start(subject)
     order = place(subject)
     text = f'{{"delivery_id": "evt", "order_id": "{order.id}", "amount_cents": '
@@ -296,9 +303,11 @@ def not_json(subject: Subject) -> None:
         "a list": b"[" + head + amount + b"}]",
         "a text": b'"' + order.id.encode() + b'"',
         "null": b"null",
+        "JSON in UTF-16": (head + amount + b"}").decode().encode("utf-16"),
     }
-    for what, body in bodies.items():
-        expect_refused(subject, body, 400, what)
+    for path in ("/deliveries", "/orders"):
+        for what, body in bodies.items():
+            expect_refused(subject, body, 400, f"{what} at {path}", path=path)
     lives_on(subject, acquirer, order)
 
 
@@ -310,7 +319,9 @@ def missing_field(subject: Subject) -> None:
     wrong: dict[str, list[Any]] = {
         "delivery_id": [None, "", 17, ["evt"]],
         "order_id": [None, "", 17, [order.id]],
-        "amount_cents": [None, str(order.amount_cents), 0, -order.amount_cents, 49.5],
+        "amount_cents": [
+            *(None, True, str(order.amount_cents), 0, -order.amount_cents, 49.5)
+        ],
     }
     for name, values in wrong.items():
         delivery = order.paid_by(drawn_id(subject))
@@ -319,25 +330,38 @@ def missing_field(subject: Subject) -> None:
         for value in values:
             refused = delivery | {name: value}
             expect_refused(subject, refused, 400, f"a delivery with {name}={value!r}")
+        new = drawn_order(subject).placed()
+        for value in values if name in new else ():
+            what = f"an order with {name}={value!r}"
+            expect_refused(subject, new | {name: value}, 400, what, path="/orders")
     lives_on(subject, acquirer, order)
 
 
 @checks("amount-mismatch")
 def amount_mismatch(subject: Subject) -> None:
-    """Another amount than the order's charges nothing, be it more or less."""
+    """Another amount than the order's charges nothing, be it more or less.
+
+    The same delivery with the right amount does.
+    """
     acquirer = start(subject)
     order = place(subject)
+    delivery_id = drawn_id(subject)
     for amount in (order.amount_cents + 1, order.amount_cents - 1, 1):
-        delivery = order.paid_by(drawn_id(subject), amount_cents=amount)
+        delivery = order.paid_by(delivery_id, amount_cents=amount)
         expect_refused(subject, delivery, 422, "a delivery of another amount")
-    lives_on(subject, acquirer, order)
+    lives_on(subject, acquirer, order, delivery_id)
 
 
-def lives_on(subject: Subject, acquirer: Acquirer, order: Order) -> None:
-    """Expect that nothing happened to the order yet, and that it can be paid."""
+def lives_on(
+    subject: Subject, acquirer: Acquirer, order: Order, delivery_id: str = ""
+) -> None:
+    """Expect that nothing happened to the order yet, and that it can be paid.
+
+    With an id that was refused before, the delivery has to be judged anew.
+    """
     expect_charges(acquirer, [])
     expect_view(subject, order, "open", 0)
-    delivery = order.paid_by(drawn_id(subject))
+    delivery = order.paid_by(delivery_id or drawn_id(subject))
     expect_answer(subject, delivery, "processed", "a delivery as it should be")
     expect_charges(acquirer, [order])
 
@@ -347,7 +371,11 @@ def lives_on(subject: Subject, acquirer: Acquirer, order: Order) -> None:
 
 @checks("concurrent-identical")
 def concurrent_identical(subject: Subject) -> None:
-    """Fifty copies of a delivery at once charge the order once."""
+    """Fifty copies of a delivery at once charge the order once.
+
+    Where the acquirer refuses, no copy may be told that the delivery is processed:
+    the provider would stop to send it.
+    """
     acquirer = start_for_a_burst(subject)
     order = place(subject)
     delivery = order.paid_by(drawn_id(subject))
@@ -356,6 +384,12 @@ def concurrent_identical(subject: Subject) -> None:
     expect(answers == wanted, "answers to fifty copies at once", dict(answers))
     expect_view(subject, order, "paid", order.amount_cents)
     expect_charges(acquirer, [order])
+    start_for_a_burst(subject, 503, DATA_FILE="refused.json")
+    place(subject, order)
+    copies = [Send("POST", "/deliveries", json=delivery)] * N_REFUSED
+    statuses = [reply.status for reply in subject.http_many(copies)]
+    expect(set(statuses) == {502}, "status of copies that are not captured", statuses)
+    expect_view(subject, order, "open", 0)
 
 
 @checks("mixed-storm")
