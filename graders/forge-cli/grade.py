@@ -247,12 +247,14 @@ def add(subject: Subject) -> None:
     steps = [says(f"added {s.name}", "add", s.name, s.text) for s in stored]
     around = ("add", "--tag", two, tagged.name, "--tag", one, tagged.text)
     ended = ("add", "--tag", one, "--", others[3], "--tag")
+    dashes = Snippet(others[4], "--")
     play(
         subject,
         *steps,
         says(f"added {tagged.name}", *around, "--tag", two),
         says(f"added {others[3]}", *ended),
-        *(says(s.text, "get", s.name) for s in (*stored, tagged)),
+        says(f"added {dashes.name}", "add", "--", dashes.name, "--"),
+        *(says(s.text, "get", s.name) for s in (*stored, tagged, dashes)),
         says("--tag", "get", others[3]),
         says([tagged.line], "list", "--tag", two),
     )
@@ -319,9 +321,8 @@ def unicode_name(subject: Subject) -> None:
     word, other, tag = names_of(subject, 3)
     typed, stored = f"{word}e\u0301", f"{word}\u00e9"
     tag_typed, tag_stored = f"{tag}o\u0308", f"{tag}\u00f6"
-    scripts = [
-        f"{name}{word}" for name in ("\u00df", "\u65e5\u672c", "\u0416", "\u0663")
-    ]
+    firsts = ("\u00df", "\u65e5\u672c", "\u0416", "\u0663", "\u00bd")
+    scripts = [f"{first}{word}" for first in firsts]
     longest = "\u00e9" * 64
     stranger = [f"{word}\U0001f525", f"{word}\u200b", f"{word}\u20ac", f"\u0301{word}"]
     path = write_json(subject, document_of([Snippet(typed, "text", (tag_typed,))]))
@@ -470,11 +471,9 @@ def tag_unknown(subject: Subject) -> None:
     """A tag that no snippet has is an error."""
     name, tag, unknown = names_of(subject, 3)
     near = [unknown, tag[:-1], f"{tag}x", tag.upper(), name]
-    play(
-        subject,
-        given("add", name, unknown, "--tag", tag),
-        *(refuses(1, f"no such tag: {text}", "list", "--tag", text) for text in near),
-    )
+    refusals = [refuses(1, f"no such tag: {t}", "list", "--tag", t) for t in near]
+    added = given("add", name, unknown, "--tag", tag)
+    play(subject, refusals[0], added, *refusals)
 
 
 # --- 5 remove ---------------------------------------------------------------
@@ -540,7 +539,7 @@ def search_hit(subject: Subject) -> None:
         subject,
         *(snippet.given for snippet in stored),
         says([stored[n].line for n in (1, 0)], "search", phrase),
-        says([s.line for s in sorted(stored)], "search", word),
+        *(says([s.line for s in sorted(stored)], "search", p) for p in (word, "")),
         says([stored[2].line], "search", f"{c}{word}"),
         says([stored[2].line], "search", c[1:]),
         says([stored[4].line], "search", "].*? ("),
@@ -741,6 +740,8 @@ def malformed_documents(good: Snippet, other: str) -> Iterator[Any]:
             yield {"version": 1, "snippets": [first, {**second, key: value}]}
     yield {"version": 1, "snippets": [first, second, {**second, "text": "another"}]}
     yield {"version": 1, "snippets": [first, second, second]}
+    twice = [{**second, "name": f"{other}{end}"} for end in ("\u00e9", "e\u0301")]
+    yield {"version": 1, "snippets": [first, *twice]}
 
 
 def malformed_files(good: Snippet) -> Iterator[bytes]:
