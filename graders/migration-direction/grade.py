@@ -50,6 +50,10 @@ HOTFIX = (
     "INSERT INTO hotfixes VALUES ('2026-03-02', 'archived_at on posts')",
 )
 """The index comes before the table, so that made again it has another row."""
+REFUSE_RECORDS = (
+    "CREATE TRIGGER refuse BEFORE INSERT ON schema_migrations"
+    " BEGIN SELECT RAISE(ABORT, 'refused'); END"
+)
 EARLIEST = 1_772_000_000
 LATEST = 1_779_000_000
 OFFSETS_H = (1, 2, 0)
@@ -278,10 +282,20 @@ def hotfixed_database(subject: Subject) -> None:
 
 @checks("rerun-changes-nothing")
 def rerun_changes_nothing(subject: Subject) -> None:
-    """A second run applies nothing and leaves the database as it is."""
+    """A second run applies nothing; one that failed leaves the work to the next."""
     build_hotfixed(subject, draw_posts(subject))
-    applied = migrate(subject)
-    expect(applied[:1] == [2], "migrations applied", applied)
+    run(subject, (REFUSE_RECORDS, ()))
+    _, failed, _, again = subject.call_many(
+        [
+            Call("press.migrations:connect", DATABASE, save="conn"),
+            Call("press.migrations:migrate", {"$ref": "conn"}),
+            Call("$conn.execute", "DROP TRIGGER refuse", save="dropped"),
+            Call("press.migrations:migrate", {"$ref": "conn"}),
+        ]
+    )
+    expect(bool(failed.mro), "error of a migration that cannot be recorded", failed)
+    applied = again.value
+    expect(applied[:1] == [2], "migrations applied after a failure", applied)
     before = look(subject)
     applied = migrate(subject)
     expect(applied == [], "migrations applied again", applied)
