@@ -108,7 +108,7 @@ def test_a_grader_has_no_clock_randomness_or_processes_of_its_own(path):
         elif isinstance(node, ast.ImportFrom):
             used = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            used = [f"{node.value.id}.{node.attr}"]
+            used = [f"sys.{node.attr}"] if node.value.id == "sys" else []
             assert node.attr not in CLOCKS, (path, node.lineno)
         banned = {
             name
