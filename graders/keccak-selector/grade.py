@@ -236,8 +236,12 @@ def as_given(subject: Subject) -> None:
         f"{name(subject)}\u00e9e\u0301\U0001f511(bool)",
         f"function {name(subject)} (uint) returns (bool);",
         name(subject),
+        "",
     ]
     check_vectors(subject, inputs)
+    [named] = subject.call_many([Call(TARGET, signature=inputs[0])])
+    right = read_digits(named.value) == digits(inputs[0])
+    expect(right, f"selector(signature={inputs[0]!r})", named.value)
 
 
 @checks("two-bytes-of-room")
