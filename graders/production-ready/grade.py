@@ -132,7 +132,7 @@ def round_trip(subject: Subject) -> None:
 
 @checks("malformed-body")
 def malformed_body(subject: Subject) -> None:
-    """A body that is no JSON gets 400, and the service goes on."""
+    """A body that is no JSON in UTF-8 gets 400, and the service goes on."""
     good = json.dumps(parcel(subject))
     bodies: list[str | bytes] = [
         "",
@@ -142,6 +142,7 @@ def malformed_body(subject: Subject) -> None:
         "recipient=A&weight_g=5&express=true",
         str(parcel(subject)),
         b'{"recipient": "\xff\xfe", "weight_g": 5, "express": true}',
+        good.encode("utf-16"),
     ]
     for body in bodies:
         reply = post_text(subject, body)
@@ -233,12 +234,18 @@ def enveloped(reply: Reply) -> None:
 
 @checks("body-limit")
 def body_limit(subject: Subject) -> None:
-    """A body of the limit is accepted, one byte more is not, nor are 100 KB."""
+    """A body of the limit is accepted; one byte more is not, nor are 100 KB.
+
+    Nor is one with more bytes than the limit, but fewer characters.
+    """
     sent = parcel(subject)
     registered(post_text(subject, padded(sent, LIMIT_BYTES)), sent)
     for n_bytes in (LIMIT_BYTES + 1, TOO_LARGE_BYTES):
         reply = post_text(subject, padded(parcel(subject), n_bytes))
         expect(reply.status == 413, f"status of {n_bytes} bytes", reply)
+    wide = {**parcel(subject), "recipient": "\u00eb" * (TOO_LARGE_BYTES // 2)}
+    reply = post_text(subject, json.dumps(wide, ensure_ascii=False))
+    expect(reply.status == 413, "status of 50,000 characters of two bytes", reply)
     goes_on(subject)
 
 
@@ -516,7 +523,7 @@ def statuses(subject: Subject) -> dict[str, int | None]:
 
 @checks("changelog")
 def changelog(subject: Subject) -> None:
-    """New entries stand above the releases, one at least naming what it is about."""
+    """New entries stand under Unreleased, one at least naming what it is about."""
     shipped, delivered = (
         re.split(r"(?m)^(?=## 0\.3\.0)", text, maxsplit=1)
         for text in (subject.original("CHANGELOG.md"), subject.read("CHANGELOG.md"))
@@ -525,7 +532,10 @@ def changelog(subject: Subject) -> None:
         fail("the releases before are still there")
     stay = delivered[1].split() == shipped[1].split()
     expect(stay, "entries of earlier releases stay as they are", delivered[1])
-    entries = re.split(r"(?m)^\s*[-*] +", delivered[0])[1:]
+    sections = re.split(r"(?m)^## +", delivered[0])[1:]
+    unreleased = [text for text in sections if re.match(r"\[?unreleased\b", text, re.I)]
+    expect(len(unreleased) == 1, "sections named Unreleased", len(unreleased))
+    entries = re.split(r"(?m)^\s*[-*] +", unreleased[0])[1:]
     named = [entry for entry in entries if re.search(r"`[^`\s][^`]*`", entry)]
     fresh = [entry for entry in named if entry.strip() not in shipped[1]]
-    expect(bool(fresh), "entries that name what they are about", delivered[0])
+    expect(bool(fresh), "entries that name what they are about", unreleased[0])

@@ -50,7 +50,7 @@ class Api:
 def validated(body: bytes) -> tuple[str, int, bool]:
     """Recipient, weight in grams and express of a parcel as sent."""
     try:
-        sent = json.loads(body)
+        sent = json.loads(body.decode())
     except (ValueError, RecursionError) as error:
         raise Refusal(400, f"not JSON: {error}") from error
     match sent:
