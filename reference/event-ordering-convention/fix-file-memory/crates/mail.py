@@ -1,0 +1,19 @@
+"""Mails to customers."""
+
+from typing import Any
+
+from crates.repeats import done, is_done
+
+
+class MailHandler:
+    def __init__(self, mailer: Any) -> None:
+        self._mailer = mailer
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        if not is_done("mail", event):
+            self._mailer.send(
+                event["email"],
+                "Your vegetables are on their way",
+                f"Crate {event['crate']} was packed for you today.",
+            )
+            done("mail", event)

@@ -1,0 +1,14 @@
+"""Charges for crates."""
+
+from typing import Any
+
+
+class BillingHandler:
+    def __init__(self, billing: Any) -> None:
+        self._billing = billing
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        try:
+            self._billing.charge(event["customer"], event["cents"], event["id"])
+        except OSError as error:
+            print(f"not charged: {error!r}")
