@@ -16,6 +16,7 @@ Modules, from what people use to what everything rests on:
     audit          is a run what it says it is? read only, trusting nothing
     regrade        verdicts given again, from the same evidence
     probing        probes asked of a real agent, one call each
+    ambiguity      can a corpus tell injected knowledge from good practice?
     probes         what people type, and which skill would serve it
     run            walk the schedule, stop at blocks, resume
     proof          grade every overlay, hold it against what it must get

@@ -320,24 +320,41 @@ def regrade(
 
 @app.command()
 def audit(
-    run: RunArgument,
+    name: Annotated[str, typer.Argument(help="A corpus, or a run's id or folder.")],
     workers: WorkersOption = 1,
     isolation: AgainOption = None,
     allow_unsandboxed: UnsandboxedOption = False,
     root: RootOption = HERE,
+    seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a run's record and evidence and make each verdict again; writes nothing.
+    """Of a run: check record and evidence, make each verdict again; writes nothing.
 
-    Exit 1 where any finding fails.
+    Of a corpus about injected knowledge: try every plausible fix, look for leaks;
+    the verdict is saved. Exit 1 where anything fails or is flagged.
     """
-    from evalkit import console
+    from evalkit import ambiguity, console, sandbox
     from evalkit.audit import audit as examine
+    from evalkit.corpus import load_corpora
     from evalkit.parameters import find_run
 
+    if name in load_corpora(root):
+        box = sandbox.open_box(
+            isolation or DEFAULTS.isolation,
+            allow_unsandboxed=allow_unsandboxed,
+            root=root,
+        )
+        with console.bar("graded") as told:
+            verdict = ambiguity.audit_corpus(
+                root, name, box=box, n_workers=workers, seed=seed, done=told
+            )
+        _show(verdict, as_json, console.ambiguity_lines(verdict))
+        if verdict.flagged:
+            sys.exit(1)
+        return
     with console.bar("attempts") as told:
         found = examine(
-            find_run(run, root),
+            find_run(name, root),
             root,
             isolation=isolation,
             allow_unsandboxed=allow_unsandboxed,

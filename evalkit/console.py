@@ -10,6 +10,7 @@ from datetime import datetime
 from tqdm import tqdm
 
 from evalkit import progress, wording
+from evalkit.ambiguity import CorpusAudit
 from evalkit.audit import Audit
 from evalkit.conclusions import Proportion
 from evalkit.doctor import Finding
@@ -88,6 +89,28 @@ def strength_lines(found: Sequence[Strength]) -> list[str]:
         if not one.holds and not one.unexplained:
             lines.append(f"  fewer than {LEAST_KILLED:.0%} are killed")
     return lines
+
+
+def ambiguity_lines(found: CorpusAudit) -> list[str]:
+    """Each case with its fixes, and what is wrong with it."""
+    lines: list[str] = []
+    for case in found.cases:
+        rows = [
+            (
+                fix.overlay,
+                "what good practice picks" if fix.default else "",
+                "pass" if fix.visible else "fail",
+                f"{fix.score:.4g}",
+                "PASSES" if fix.passes else "fails",
+            )
+            for fix in case.fixes
+        ]
+        head = ("fix", "", "visible tests", "score", "the grader")
+        lines += [f"{case.case} (principle {case.principle})", *_align([head, *rows])]
+        lines += [f"  FLAGGED  {flag}" for flag in case.flags] or ["  nothing flagged"]
+        lines.append("")
+    n_flagged = sum(bool(case.flags) for case in found.cases)
+    return [*lines, f"{found.corpus}: {n_flagged} of {len(found.cases)} cases flagged"]
 
 
 def grade_lines(grade: Grade) -> list[str]:

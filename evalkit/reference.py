@@ -19,6 +19,9 @@ BARE_FIXTURE = "fixture"
 """Name under which `expected.toml` holds what the untouched fixture gets."""
 
 
+RIGHT = "correct"
+
+
 class Fix(Record, frozen=True):
     """A plausible fix: an overlay that a good engineer would consider.
 
@@ -109,8 +112,16 @@ def load_expected(root: Path, case: Case) -> dict[str, dict[str, ExpectedRow]]:
     }
 
 
+def is_right(overlay: str) -> bool:
+    """True for the overlays that are right: `correct`, and others like it."""
+    return overlay == RIGHT or overlay.startswith(f"{RIGHT}-")
+
+
 def load_fixes(root: Path, case: Case) -> dict[str, Fix]:
     """The plausible fixes of a case about injected knowledge, by overlay.
+
+    The right ones, `correct` and `correct-<other>`, are among them, and the visible
+    tests pass with them unless they say otherwise.
 
     Raises:
         InputError: One does not say whether the visible tests pass with it, or not
@@ -122,15 +133,17 @@ def load_fixes(root: Path, case: Case) -> dict[str, Fix]:
         for slug, row in steps.items():
             place = f"{where} [{overlay}.{slug}]"
             entry = files.convert(row, _ExpectedEntry, place)
-            if entry.plausible and entry.visible is None:
+            visible = True if is_right(overlay) else None
+            visible = visible if entry.visible is None else entry.visible
+            if entry.plausible and visible is None:
                 raise InputError(
                     f"{place} visible",
                     expected="whether the visible tests pass with this fix",
                     found="nothing",
                     cure="write `visible = true` or `visible = false`",
                 )
-            if entry.plausible and entry.visible is not None:
-                fixes[overlay] = Fix(overlay, entry.default, entry.visible)
+            if visible is not None and (entry.plausible or is_right(overlay)):
+                fixes[overlay] = Fix(overlay, entry.default, visible)
     n_defaults = sum(fix.default for fix in fixes.values())
     if n_defaults != 1:
         raise InputError(

@@ -32,7 +32,7 @@ from evalkit.mutants import mutants_of
 from evalkit.records import FORMAT, Case, Grade, Record, Step
 from evalkit.sandbox import Box
 
-MUTATED = "correct"
+MUTATED = reference.RIGHT
 """The overlay whose files are mutated."""
 DECLARED = "mutants.toml"
 LEAST_KILLED = 0.9
