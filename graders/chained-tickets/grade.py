@@ -375,8 +375,18 @@ def expect_links_work(subject: Subject) -> float:
     url = draw_url(subject)
     code = code_of(post(subject, {"url": url}, timeout_s=PROBE_S))
     expect_redirect(follow(subject, code, timeout_s=PROBE_S), url)
-    reply = post(subject, {"url": subject.random.word()}, timeout_s=PROBE_S)
-    expect_error(reply, 400, "invalid_request", "a bad url")
+    word = subject.random.word()
+    for bad in (
+        {"url": word},
+        {"url": f"/{word}"},
+        {"url": f"https:///{word}"},
+        {"url": f"https://{word}.example/ {word}"},
+        {"url": url, "ttl_seconds": 0},
+        {"link": url},
+        [url],
+    ):
+        reply = post(subject, bad, source="127.0.0.41", timeout_s=PROBE_S)
+        expect_error(reply, 400, "invalid_request", f"{bad!r}")
     reply = subject.http("DELETE", f"/links/{code}", timeout_s=PROBE_S)
     expect_status(reply, 204, "a deletion")
     reply = follow(subject, code, timeout_s=PROBE_S)
