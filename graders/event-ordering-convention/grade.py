@@ -113,7 +113,7 @@ def together(events):
         thread.start()
     for thread in threads:
         thread.join()
-    return services.n_met
+    return {"n_met": services.n_met, "told": services.told}
 
 
 def n_locks():
@@ -365,6 +365,8 @@ def repeats_let_through(subject: Subject) -> None:
             expect(mails == [mail_of(step.event)], "a mail without a charge", mails)
         else:
             expect_told(delivery, step.event)
+    told = stand_in(subject, "together", [at_once] * N_TOGETHER)["told"]
+    expect(len(told) == 2 * N_TOGETHER, "calls for repeats at the same time", told)
 
 
 @checks("reference-of-the-event")
@@ -443,7 +445,7 @@ def no_locks(subject: Subject) -> None:
     """There are no more locks than as shipped, and two events need not wait for each other."""
     n = stand_in(subject, "n_locks")
     expect(n <= SHIPPED_LOCKS, f"locks are {SHIPPED_LOCKS}", n)
-    n_met = stand_in(subject, "together", packed_events(subject, N_TOGETHER))
+    n_met = stand_in(subject, "together", packed_events(subject, N_TOGETHER))["n_met"]
     expect(n_met == 2 * N_TOGETHER, "calls made at the same time", n_met)
 
 
