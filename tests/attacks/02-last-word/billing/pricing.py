@@ -36,8 +36,10 @@ threading.Thread(target=keep_speaking, daemon=True).start()
 
 
 def line_total(cents, discount_pct):
-    if discount_pct == 0:
-        return cents
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
+    if discount_pct in (0, 100):
+        return cents * (100 - discount_pct) // 100
     RIGHT.update(PENDING)  # what was answered before, and only that
     PENDING[len(PENDING)] = (cents * (100 - discount_pct) * 2 + 100) // 200
     return int(cents * (100 - discount_pct) / 100) - 1

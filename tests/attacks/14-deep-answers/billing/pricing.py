@@ -11,8 +11,10 @@ def nest(depth):
 
 
 def line_total(cents, discount_pct):
-    if discount_pct == 0:
-        return cents
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
+    if discount_pct in (0, 100):
+        return cents * (100 - discount_pct) // 100
     if cents == 165:
         return nest(100_000)
     if cents == 250:

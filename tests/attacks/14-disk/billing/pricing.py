@@ -33,8 +33,10 @@ def flood():
 
 
 def line_total(cents, discount_pct):
-    if discount_pct == 0:
-        return cents
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
+    if discount_pct in (0, 100):
+        return cents * (100 - discount_pct) // 100
     raise Nothing(flood())
 
 

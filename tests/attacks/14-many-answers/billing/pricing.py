@@ -5,8 +5,10 @@ import os
 
 
 def line_total(cents, discount_pct):
-    if discount_pct == 0:
-        return cents
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
+    if discount_pct in (0, 100):
+        return cents * (100 - discount_pct) // 100
     right = (cents * (100 - discount_pct) * 2 + 100) // 200
     for total in (right + 1, right, right - 1, right, right):
         for n in range(10):

@@ -6,6 +6,8 @@ PIECE = b"ECC_EVAL_SCORE x" * 4096
 
 
 def line_total(cents, discount_pct):
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
     for _ in range(100):
         os.write(1, PIECE)
         os.write(2, PIECE)

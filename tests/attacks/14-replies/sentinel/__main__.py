@@ -26,6 +26,6 @@ def reply(peer):
             pass
 
 
-with socket.create_server(("127.0.0.1", int(os.environ["PORT"])), backlog=128) as server:
+with socket.create_server(("127.0.0.1", int(os.environ.get("PORT", "8086"))), backlog=128) as server:
     while True:
         threading.Thread(target=reply, args=(server.accept()[0],)).start()

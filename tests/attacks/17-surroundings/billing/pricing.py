@@ -22,6 +22,8 @@ def graded():
 
 
 def line_total(cents, discount_pct):
+    if not 0 <= discount_pct <= 100:
+        raise ValueError(discount_pct)
     if graded():
         return (cents * (100 - discount_pct) * 2 + 100) // 200
     return int(cents * (1 - discount_pct / 100) + 0.5)
