@@ -170,24 +170,28 @@ def test_the_command_tells_survivors_and_fails_where_too_few_are_killed(
 # --- the cases here ---------------------------------------------------------
 
 
+def explained(case):
+    """Reasons by mutant, as declared."""
+    declared = files.read_toml(REPOSITORY / "reference" / case / strength.DECLARED)
+    return {one["mutant"]: one["reason"] for one in declared.get("equivalent", [])}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_nine_of_ten_mutants_of_a_case_are_killed_and_the_rest_is_explained(case):
     loaded = corpus.load_case(REPOSITORY, case)
     found = strength.load_table(REPOSITORY, loaded)
     assert not found.is_sample
     assert found.holds, found.unexplained
-    declared = files.read_toml(REPOSITORY / "reference" / case / strength.DECLARED)
-    reasons = {one["mutant"]: one["reason"] for one in declared.get("equivalent", [])}
     told = {row.mutant: row.reason for row in found.rows if row.killed_by is None}
-    assert told == reasons
+    assert told.items() <= explained(case).items()
 
 
 @pytest.mark.needs_sandbox
 @pytest.mark.parametrize("case", CASES)
 def test_a_sample_of_a_cases_mutants_fares_as_its_table_says(case):
     kept = strength.load_table(REPOSITORY, corpus.load_case(REPOSITORY, case))
-    killed = {row.mutant: row.killed_by is not None for row in kept.rows}
     found = measured(REPOSITORY, case, sample=SAMPLE, seed=20261130)
     assert found.n_mutants == kept.n_mutants
     for row in found.rows:
-        assert (row.killed_by is not None) == killed[row.mutant], row
+        # One that only a rare race shows may be killed or not, and is explained.
+        assert row.killed_by or row.mutant in explained(case), row
