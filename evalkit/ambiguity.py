@@ -166,7 +166,7 @@ def _fix_row(fix: Fix, visible: bool, got: ExpectedRow) -> FixRow:  # noqa: FBT0
         declared_visible=fix.visible,
         visible=visible,
         score=got.score,
-        passes=not got.failing,
+        passes=got.score == 1,
     )
 
 

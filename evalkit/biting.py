@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
 from evalkit.mutants import mutants_of
-from evalkit.questions import TestRun, expect
+from evalkit.questions import TestRun, expect, fail
 
 NO_KILL = (
     "ImportError",
@@ -18,16 +19,10 @@ NO_KILL = (
     "SyntaxError",
 )
 """Errors that say a test does not fit the mutant, not that it bites."""
-MUTANT_TIMEOUT_S = 20.0
-"""A mutant may hang its tests."""
-
-
-class Shuffles(Protocol):
-    """A source of seeded randomness."""
-
-    def shuffle(self, x: list[tuple[str, str]]) -> None:
-        """Put a list into another order."""
-        ...
+SEARCH_S = 60.0
+"""For how long mutants are tried; slow tests get the time of three runs."""
+HUNG_S = 5.0
+"""A mutant may hang its tests: beyond twice their own time, they wait so long."""
 
 
 class Tested(Protocol):
@@ -36,7 +31,7 @@ class Tested(Protocol):
     original: Callable[[str], str]
 
     @property
-    def random(self) -> Shuffles:
+    def random(self) -> random.Random:
         """Of the check."""
         ...
 
@@ -61,7 +56,7 @@ class Suite:
     Args:
         subject: The delivered program.
         start: Folder to collect from.
-        timeout_s: For each run.
+        timeout_s: For a run; where mutants are tried, at most.
 
     Raises:
         Failed: They do not pass, or there are none.
@@ -116,17 +111,19 @@ class Suite:
         old = {name for path in shipped for name in self._kept(path)}
         fitting = ({path: text} for path, text in drawn)
         chosen = (files for files in fitting if counts is None or counts(files))
-        n_tried = 0
+        own_s = self._own.elapsed_s
+        n_tried, spent_s = 0, 0.0
         for files in islice(chosen, limit):
-            n_tried += 1
-            kills = self._kills(self._run(files, MUTANT_TIMEOUT_S))
-            if any(_name_of(test) not in old for test in kills):
+            if spent_s > max(SEARCH_S, 3 * own_s):
+                break
+            bitten = self._run(files, min(self._timeout_s, 2 * own_s + HUNG_S))
+            n_tried, spent_s = n_tried + 1, spent_s + bitten.elapsed_s
+            if any(_name_of(test) not in old for test in self._kills(bitten)):
                 self._expect_no_words(paths)
                 return
-        expect(
-            condition=False,
-            what="a delivered test of its own fails on a mutant",
-            seen=f"none did, on {n_tried} mutants of {', '.join(paths) or 'no module'}",
+        fail(
+            "a delivered test of its own fails on a mutant",
+            f"none did, on {n_tried} mutants of {', '.join(paths) or 'no module'}",
         )
 
     def _expect_no_words(self, paths: Iterable[str]) -> None:

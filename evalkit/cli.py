@@ -110,7 +110,8 @@ def verify(
     if mutants and all(found.holds for found in proofs):
         with console.bar("mutants") as told:
             strengths = strength.measure(
-                *(root, chosen),
+                root,
+                chosen,
                 box=box,
                 n_workers=workers,
                 seed=seed,
@@ -338,7 +339,7 @@ def audit(
     from evalkit.corpus import load_corpora
     from evalkit.parameters import find_run
 
-    if name in load_corpora(root):
+    if (root / "cases").is_dir() and name in load_corpora(root):
         box = sandbox.open_box(
             isolation or DEFAULTS.isolation,
             allow_unsandboxed=allow_unsandboxed,

@@ -111,7 +111,7 @@ def load_corpora(root: Path) -> dict[str, _CorpusEntry]:
 def case_ids(root: Path, named: Sequence[str], corpus: str | None) -> tuple[str, ...]:
     """Case ids a command means: those named, a corpus', or all of the root."""
     if named:
-        return tuple(named)
+        return tuple(dict.fromkeys(named))
     if corpus is not None:
         return tuple(case.id for case in load_corpus(root, corpus).cases)
     found = sorted(path.parent.name for path in (root / "cases").glob("*/case.toml"))

@@ -60,7 +60,10 @@ def verify(
     """
     cases = [corpus.load_case(root, case_id) for case_id in case_ids]
     wanted = [job for case in cases for job in _jobs(root, case)]
-    jobs = list({job.digest: job for job in reversed(wanted)}.values())
+    first: dict[str, _Job] = {}
+    for job in wanted:
+        first.setdefault(job.digest, job)
+    jobs = list(first.values())
     with files.private_folder() as private:
         folders = [private / str(n) for n in range(len(jobs))]
         grades: list[Grade] = []

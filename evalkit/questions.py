@@ -188,6 +188,7 @@ class TestRun(msgspec.Struct, frozen=True):
     failed: dict[str, tuple[str, ...]] = {}
     error: str | None = None
     output: str = ""
+    elapsed_s: float = 0.0
 
     @property
     def passed(self) -> bool:

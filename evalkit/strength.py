@@ -234,7 +234,7 @@ def _jobs(root: Path, case: Case, declared: _Declared) -> Iterator[_Job]:
 
 def _own_lines(before: str, after: str) -> set[int]:
     """Lines of `after`, from 1, that are not as in `before`."""
-    old, new = before.splitlines(), after.splitlines()
+    old, new = before.split("\n"), after.split("\n")
     matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
     kept = {
         block.b + n + 1

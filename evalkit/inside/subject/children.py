@@ -90,9 +90,11 @@ class Children:
             "env": self._env,
             "cwd": str(suite),
         }
+        started = time.monotonic()
         talker, capture = self._talk(job, 1)
         listen(self._family, [talker], min(question["timeout_s"], MAX_WAIT_S))
-        return {"output": capture.text(), **_test_run(talker)}
+        elapsed_s = round(time.monotonic() - started, 6)
+        return {"output": capture.text(), **_test_run(talker), "elapsed_s": elapsed_s}
 
     def _talk(self, job: Json, owed: int, *more: int) -> tuple[Talker, Capture]:
         start, end = os.pipe()
