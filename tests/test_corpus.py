@@ -3,8 +3,9 @@
 import os
 
 import pytest
+from conftest import REPOSITORY
 
-from evalkit import corpus
+from evalkit import corpus, reference
 from evalkit.errors import DriftError, InputError
 
 
@@ -149,3 +150,35 @@ def test_extras_for_a_step_that_does_not_exist_are_refused(root):
     _append(root / "cases/greet/case.toml", "[steps.second]\nmin_score = 0.5\n")
     with pytest.raises(InputError, match="second"):
         corpus.load_case(root, "greet")
+
+
+@pytest.mark.parametrize(
+    ("name", "n_cases", "n_arms", "repeats", "n_steps"),
+    [
+        ("complex-tasks@1", 3, 5, 4, 3),
+        ("complex-tasks@2", 3, 5, 2, 3),
+        ("complex-tasks@3", 3, 2, 1, 6),
+        ("complex-tasks@4", 4, 1, 1, 9),
+        ("domain-knowledge@2", 5, 3, 3, 5),
+    ],
+)
+def test_what_a_corpus_is_usually_run_with(name, n_cases, n_arms, repeats, n_steps):
+    found = corpus.load_corpus(REPOSITORY, name)
+    assert (len(found.cases), len(found.preset.arms)) == (n_cases, n_arms)
+    assert found.preset.repeats == repeats
+    assert sum(len(case.steps) for case in found.cases) == n_steps
+
+
+@pytest.mark.parametrize("name", corpus.case_ids(REPOSITORY, [], None))
+def test_every_check_of_a_case_says_what_its_failing_tells(name):
+    case = corpus.load_case(REPOSITORY, name)
+    expected = reference.load_expected(REPOSITORY, case)
+    for step in case.steps:
+        failing = {c for rows in expected.values() for c in rows[step.slug].failing}
+        assert failing <= set(step.complaints), failing - set(step.complaints)
+        assert expected["fixture"][step.slug].score <= 0.3
+        right = [
+            rows[step.slug] for o, rows in expected.items() if reference.is_right(o)
+        ]
+        assert len(right) >= 2
+        assert all(row.score == 1 for row in right)
