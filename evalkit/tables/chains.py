@@ -21,28 +21,35 @@ def steps(analysis: Analysis) -> Shown:
             row.arm,
             wording.k_of(row.n_reached, row.n_trials),
             wording.score(row.score),
-            wording.count(row.tokens),
-            wording.usd(row.usd),
-            wording.seconds(row.wall_s),
-            _picked(row),
-            _failed(row),
+            *(_of_calls(row) if row.n_reached else (wording.NOT_APPLICABLE,) * 5),
         )
         for row in analysis.steps
     ]
-    numbers = ("Reached", "Mean score", "Tokens", "Dollars", "Wall clock")
+    numbers = ("Reached", "Mean score", "Tokens", "Dollars", "Time")
     return Table(
         "Each step in each arm",
         (
             *map(Column, ("Case", "Step")),
             Column("Arm", whole=True),
             *(Column(head, number=True) for head in numbers),
-            *map(Column, ("Routed to", "Calls that failed")),
+            *map(Column, ("Routed to", "Failed")),
         ),
         tuple(rows),
         note="The mean score is over all analysed trials, and a step that was not "
         "reached counts 0 in it; tokens, dollars and time are means over the trials "
-        "that reached the step.",
+        "that reached the step. Failed: calls that did not finish by themselves.",
         empty="no case of this run is a chain of steps.",
+    )
+
+
+def _of_calls(row: StepRow) -> tuple[str, ...]:
+    """What is told of the calls of a step that was reached."""
+    return (
+        wording.count(row.tokens),
+        wording.usd(row.usd),
+        wording.seconds(row.wall_s),
+        _picked(row),
+        _failed(row),
     )
 
 
