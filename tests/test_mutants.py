@@ -137,6 +137,11 @@ def test_a_shipped_test_does_not_count_as_its_own(shop):
         bites(subject)
 
 
+def test_a_shipped_test_under_another_name_is_not_its_own(shop):
+    with pytest.raises(Failed, match="a delivered test of its own"):
+        bites(shop(SHIPPED.replace("test_idle", "test_renamed")))
+
+
 @pytest.mark.parametrize("lame", TOOTHLESS)
 def test_a_test_that_notices_nothing_does_not_bite(shop, lame):
     with pytest.raises(Failed, match="a delivered test of its own"):
