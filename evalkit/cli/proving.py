@@ -1,0 +1,146 @@
+"""Commands about cases and their graders."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalkit.cli.options import (
+    DEFAULTS,
+    HERE,
+    AgainOption,
+    IsolationOption,
+    JsonOption,
+    RootOption,
+    SeedOption,
+    UnsandboxedOption,
+    WorkersOption,
+    show,
+)
+
+
+def verify(
+    cases: Annotated[
+        list[str] | None, typer.Argument(help="Cases; all if none.")
+    ] = None,
+    corpus: Annotated[str | None, typer.Option(help="All cases of a corpus.")] = None,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Grade mutants of `correct`, too.")
+    ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only so many mutants of each case."),
+    ] = None,
+    root: RootOption = HERE,
+    workers: WorkersOption = 2,
+    seed: SeedOption = 1,
+    isolation: IsolationOption = "bwrap",
+    allow_unsandboxed: UnsandboxedOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Prove graders: grade every overlay and hold it against what it must get."""
+    from evalkit import console, proof, sandbox, strength
+    from evalkit.corpus import case_ids
+
+    box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed, root=root)
+    chosen = case_ids(root, cases or [], corpus)
+    mutants = mutants or sample is not None
+    started = time.monotonic()
+    with console.bar("graded") as told:
+        proofs = proof.verify(
+            root, chosen, box=box, n_workers=workers, seed=seed, done=told
+        )
+    lines = console.proof_lines(proofs)
+    lines += console.effort_lines(proofs, workers, time.monotonic() - started)
+    strengths: tuple[strength.Strength, ...] = ()
+    if mutants and all(found.holds for found in proofs):
+        with console.bar("mutants") as told:
+            strengths = strength.measure(
+                root,
+                chosen,
+                box=box,
+                n_workers=workers,
+                seed=seed,
+                sample=sample,
+                done=told,
+            )
+        lines += console.strength_lines(strengths)
+    document = {"proofs": proofs, "mutants": strengths} if mutants else proofs
+    show(document, as_json, lines)
+    if not all(found.holds for found in (*proofs, *strengths)):
+        sys.exit(1)
+
+
+def grade(
+    case: Annotated[str, typer.Argument(help="Case id.")],
+    workspace: Annotated[Path, typer.Argument(help="Folder to grade.")],
+    step: Annotated[int, typer.Option(help="Step of a chain, from 1.")] = 1,
+    root: RootOption = HERE,
+    seed: SeedOption = 1,
+    isolation: IsolationOption = "bwrap",
+    allow_unsandboxed: UnsandboxedOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Grade any folder as if an agent had delivered it."""
+    from evalkit import console, proof, sandbox
+    from evalkit.corpus import load_case, step_number
+
+    loaded = load_case(root, case)
+    box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed, root=root)
+    found = proof.grade_folder(
+        root, loaded, step_number(loaded, step), workspace, box=box, seed=seed
+    )
+    show(found, as_json, console.grade_lines(found))
+    if found.died or not all(check.passed for check in found.checks):
+        sys.exit(1)
+
+
+def audit(
+    name: Annotated[str, typer.Argument(help="A corpus, or a run's id or folder.")],
+    workers: WorkersOption = 1,
+    isolation: AgainOption = None,
+    allow_unsandboxed: UnsandboxedOption = False,
+    root: RootOption = HERE,
+    seed: SeedOption = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Of a run: check record and evidence, make each verdict again; writes nothing.
+
+    Of a corpus about injected knowledge: try every plausible fix, look for leaks;
+    the verdict is saved. Exit 1 where anything fails or is flagged.
+    """
+    from evalkit import ambiguity, console, sandbox
+    from evalkit.audit import audit as examine
+    from evalkit.corpus import load_corpora
+    from evalkit.parameters import find_run
+
+    if (root / "cases").is_dir() and name in load_corpora(root):
+        box = sandbox.open_box(
+            isolation or DEFAULTS.isolation,
+            allow_unsandboxed=allow_unsandboxed,
+            root=root,
+        )
+        with console.bar("graded") as told:
+            verdict = ambiguity.audit_corpus(
+                root, name, box=box, n_workers=workers, seed=seed, done=told
+            )
+        show(verdict, as_json, console.ambiguity_lines(verdict))
+        if verdict.flagged:
+            sys.exit(1)
+        return
+    with console.bar("attempts") as told:
+        found = examine(
+            find_run(name, root),
+            root,
+            isolation=isolation,
+            allow_unsandboxed=allow_unsandboxed,
+            n_workers=workers,
+            done=told,
+        )
+    show(found, as_json, console.audit_lines(found))
+    if found.verdict == "fail":
+        sys.exit(1)

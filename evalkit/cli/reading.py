@@ -1,0 +1,112 @@
+"""Commands that look: at a run, a library, a corpus, this machine."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalkit.cli.options import (
+    DEFAULTS,
+    HERE,
+    JsonOption,
+    RootOption,
+    RunArgument,
+    WorkersOption,
+    show,
+)
+
+
+def report(
+    run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
+) -> None:
+    """Analyse a run, execute its report notebook and export it as HTML."""
+    from evalkit.parameters import find_run
+    from evalkit.publish import publish_report
+
+    path = publish_report(find_run(run, root))
+    show({"report": str(path)}, as_json, [str(path)])
+
+
+def route(
+    query: Annotated[
+        str | None, typer.Option("--query", help="What a user would type.")
+    ] = None,
+    probes: Annotated[
+        bool, typer.Option("--probes", help="Answer the library's probes.toml.")
+    ] = False,
+    ask: Annotated[
+        Path | None,
+        typer.Option("--ask", help="Plan as TOML: have its agent choose, once each."),
+    ] = None,
+    library: Annotated[
+        str, typer.Option(help="Skills: folder or folder@ref.")
+    ] = "current",
+    workers: WorkersOption = 2,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Rank a library's skills for a text, or for its probes; asks no model unless told."""
+    from evalkit import console, skills
+    from evalkit.probes import open_probes, score_offline
+    from evalkit.ranking import Ranker
+    from evalkit.routing import choose, to_ask
+
+    if (query is None) != probes or (ask and not probes):
+        raise typer.BadParameter("give --query TEXT or --probes; --ask needs --probes")
+    found = skills.open_library(root, library, name="route")
+    if query is not None:
+        chosen = choose(Ranker(found).rank(query, n=DEFAULTS.n_candidates))
+        asked = to_ask(chosen, DEFAULTS.min_rank_score)
+        show(chosen, as_json, console.route_lines(chosen, asks=bool(asked)))
+        return
+    listed = open_probes(root, library, found)
+    if ask is None:
+        scores = score_offline(listed, found)
+        show(scores, as_json, console.probe_lines(scores))
+        return
+    from evalkit.plan import load_plan, open_plan
+    from evalkit.probing import ask_probes
+
+    inputs = open_plan(load_plan(ask), root)
+    folder = root / "runs" / f"probes-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    with console.bar("probes") as told:
+        answered = ask_probes(
+            listed, found, inputs, folder, n_workers=workers, done=told
+        )
+    show(answered, as_json, console.asked_lines(answered, folder.name))
+
+
+def doctor(root: RootOption = HERE, as_json: JsonOption = False) -> None:
+    """Say what this machine lacks, and how to get it."""
+    from evalkit import console
+    from evalkit.doctor import examine
+
+    found = examine(root)
+    show(found, as_json, console.doctor_lines(found))
+    if any(finding.needed and not finding.well for finding in found):
+        sys.exit(4)
+
+
+def corpus_list(root: RootOption = HERE, as_json: JsonOption = False) -> None:
+    """List the corpora of a root."""
+    from evalkit import corpus
+
+    found = corpus.load_corpora(root)
+    lines = [f"{name}: {', '.join(entry.cases)}" for name, entry in found.items()]
+    show(found, as_json, lines)
+
+
+def corpus_show(
+    name: Annotated[str, typer.Argument(help="Corpus name.")],
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a corpus: its cases, steps, hypotheses and digest."""
+    from evalkit import console, corpus
+
+    found = corpus.load_corpus(root, name)
+    show(found, as_json, console.corpus_lines(found))

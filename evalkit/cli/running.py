@@ -1,0 +1,196 @@
+"""Commands that plan a run and carry it out."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalkit.cli.options import (
+    DEFAULTS,
+    HERE,
+    NAMES,
+    AgainOption,
+    IsolationOption,
+    JsonOption,
+    RootOption,
+    RunArgument,
+    UnsandboxedOption,
+    WorkersOption,
+    show,
+)
+from evalkit.parameters import PlanParameters
+
+
+def plan(
+    file: Annotated[
+        Path | None, typer.Argument(help="Plan as TOML, instead of flags.")
+    ] = None,
+    corpus: Annotated[str, typer.Option(help="Corpus to run.")] = DEFAULTS.corpus,
+    arms: Annotated[
+        str, typer.Option(help="Comma-separated; default: preset.")
+    ] = DEFAULTS.arms,
+    repeats: Annotated[
+        int, typer.Option(min=0, help="0: the corpus' preset.")
+    ] = DEFAULTS.repeats,
+    agent: Annotated[str, typer.Option(help="Agent under test.")] = DEFAULTS.agent,
+    model: Annotated[str, typer.Option(help="Model the agent uses.")] = DEFAULTS.model,
+    effort: Annotated[
+        str, typer.Option(help="How hard it thinks, where it takes that.")
+    ] = DEFAULTS.effort,
+    executable: Annotated[
+        str, typer.Option(help="The agent's program; default: the one found.")
+    ] = DEFAULTS.executable,
+    access: Annotated[
+        str, typer.Option(help="gateway, or direct (needs consent).")
+    ] = DEFAULTS.access,
+    provider_url: Annotated[
+        str, typer.Option(help="Where its model answers; default: the vendor.")
+    ] = DEFAULTS.provider_url,
+    allow_real_provider: Annotated[
+        bool, typer.Option("--allow-real-provider", help="Consent to what costs money.")
+    ] = False,
+    allow_credentialed_tools: Annotated[
+        bool,
+        typer.Option(
+            "--allow-credentialed-tools", help="Consent to tools that see the key."
+        ),
+    ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep requests and answers.")
+    ] = False,
+    library: Annotated[
+        str, typer.Option(help="Skills: folder or folder@ref.")
+    ] = DEFAULTS.library,
+    isolation: IsolationOption = DEFAULTS.isolation,
+    allow_unsandboxed: UnsandboxedOption = False,
+    call_timeout_ms: Annotated[
+        int, typer.Option(min=1, help="Wall clock of a call.")
+    ] = DEFAULTS.call_timeout_ms,
+    trial_max_requests: Annotated[
+        int, typer.Option(min=0, help="Cap of a trial by the gateway; 0: none.")
+    ] = DEFAULTS.trial_max_requests,
+    trial_max_tokens: Annotated[
+        int, typer.Option(min=0, help="Of all kinds; 0: none.")
+    ] = DEFAULTS.trial_max_tokens,
+    trial_max_usd: Annotated[
+        float, typer.Option(min=0, help="By the plan's accounting; 0: none.")
+    ] = DEFAULTS.trial_max_usd,
+    retry_wait_ms: Annotated[
+        int, typer.Option(min=1, help="Pause after a provider's fault.")
+    ] = DEFAULTS.retry_wait_ms,
+    max_calls: Annotated[
+        int, typer.Option(min=1, help="Budget of agent calls.")
+    ] = DEFAULTS.max_calls,
+    max_tokens: Annotated[
+        int, typer.Option(min=0, help="Budget of tokens; 0: none.")
+    ] = DEFAULTS.max_tokens,
+    max_usd: Annotated[
+        float, typer.Option(min=0, help="Budget of dollars; 0: none.")
+    ] = DEFAULTS.max_usd,
+    deadline_ms: Annotated[
+        int, typer.Option(min=1, help="Wall clock of a run.")
+    ] = DEFAULTS.deadline_ms,
+    seed: Annotated[
+        int, typer.Option(help="Of order, inputs and policy.")
+    ] = DEFAULTS.seed,
+    n_candidates: Annotated[
+        int, typer.Option("--candidates", min=1, help="Skills ranked for a step.")
+    ] = DEFAULTS.n_candidates,
+    workspace_words: Annotated[
+        bool, typer.Option(help="Rank by words of the workspace as well.")
+    ] = DEFAULTS.workspace_words,
+    min_rank_score: Annotated[
+        float, typer.Option(min=0, help="Below it no model is asked to choose.")
+    ] = DEFAULTS.min_rank_score,
+    seal: Annotated[
+        bool, typer.Option("--seal", help="Write the registration.")
+    ] = False,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what would run; with --seal, register it."""
+    given = {name: value for name, value in locals().items() if name in NAMES}
+    from evalkit import console
+    from evalkit.plan import draft, load_plan
+    from evalkit.registration import write_registration
+    from evalkit.run import utc_now
+
+    wanted = load_plan(file) if file else PlanParameters(**given).plan
+    drafted = draft(wanted, root, now=utc_now)
+    sealed = write_registration(root, drafted.registration) if seal else None
+    document = {"outline": drafted.outline, "sealed": sealed.name if sealed else None}
+    name = sealed.name if sealed else None
+    show(document, as_json, console.outline_lines(drafted.outline, name))
+
+
+def run(
+    run: RunArgument,
+    workers: WorkersOption = 1,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Carry out a sealed plan; run it again to go on where it stopped."""
+    from evalkit import console
+    from evalkit.parameters import find_run
+    from evalkit.run import run_plan
+
+    with console.bar("trials") as told:
+        found = run_plan(
+            find_run(run, root),
+            root,
+            n_workers=workers,
+            progress=lambda status: told(status.n_done, status.n_planned),
+        )
+    show(found, as_json, console.status_lines(found, datetime.now(UTC)))
+
+
+def status(
+    run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
+) -> None:
+    """Say where a run stands, from its journal."""
+    from evalkit import console
+    from evalkit.parameters import find_run
+    from evalkit.standing import status as status_of
+
+    found = status_of(find_run(run, root))
+    show(found, as_json, console.status_lines(found, datetime.now(UTC)))
+
+
+def regrade(
+    run: RunArgument,
+    workers: WorkersOption = 1,
+    isolation: AgainOption = None,
+    allow_unsandboxed: UnsandboxedOption = False,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Grade a run's evidence again with the graders of now; first verdicts stay.
+
+    Exit 1 where a verdict came out otherwise than the first one.
+    """
+    from evalkit import console
+    from evalkit.parameters import find_run
+    from evalkit.regrade import regrade as give_again
+    from evalkit.run import utc_now
+    from evalkit.sandbox import open_box
+
+    folder = find_run(run, root)
+    level = isolation or _registered_level(folder)
+    box = open_box(level, allow_unsandboxed=allow_unsandboxed, root=root)
+    with console.bar("attempts") as told:
+        found = give_again(
+            folder, root, box=box, now=utc_now, n_workers=workers, done=told
+        )
+    show(found, as_json, console.regrade_lines(found))
+    if found.differs:
+        sys.exit(1)
+
+
+def _registered_level(run: Path) -> str:
+    from evalkit.registration import load_registration
+
+    return load_registration(run).isolation.level
