@@ -121,7 +121,7 @@ def test_many_permutations_are_drawn_by_seed_and_never_give_zero():
 
 def test_drawn_and_counted_permutations_agree(monkeypatch):
     strata = strata_of("stratified_permutation_exact")
-    monkeypatch.setattr(stats, "MAX_EXACT", 1)
+    monkeypatch.setattr(stats.strata, "MAX_EXACT", 1)
     found = stats.permutation_test(strata, seed=3)
     assert isinstance(found, PValue)
     assert found.p == pytest.approx(0.0897959, abs=0.01)
