@@ -1,0 +1,194 @@
+"""The records of an analysis: every number that a table, figure or gate shows.
+
+`analysis.analyse` makes one `Analysis`, `gates.judge` adds verdicts; whatever
+shows results only reads it. Unknown is `None`; a refusal is a sentence.
+"""
+
+from __future__ import annotations
+
+from evalkit.conclusions.flow import AttemptRow, Exclusion, Flow, LostBlock
+from evalkit.conclusions.record import (
+    DeviationRow,
+    Difference,
+    Integrity,
+    RegradeRow,
+    Seals,
+)
+from evalkit.conclusions.scores import (
+    CaseArm,
+    CaseContrast,
+    CheckRow,
+    ComplaintRow,
+    Point,
+    Proportion,
+    StepPoint,
+    StepRow,
+)
+from evalkit.conclusions.spending import (
+    Cost,
+    Disagreement,
+    Overhead,
+    PurposeRow,
+    Spend,
+    Tokens,
+    UsageReport,
+)
+from evalkit.conclusions.treatment import (
+    RouteRow,
+    Routing,
+    RoutingCell,
+    Stray,
+    TreatmentRow,
+)
+from evalkit.records import Contrast, Gate, Kind, Record
+
+__all__ = [
+    "FORMAT",
+    "NONE",
+    "ONE_ARM",
+    "Analysis",
+    "ArmSummary",
+    "AttemptRow",
+    "CaseArm",
+    "CaseContrast",
+    "CaseSummary",
+    "CheckRow",
+    "ComplaintRow",
+    "Cost",
+    "Design",
+    "DeviationRow",
+    "Difference",
+    "Disagreement",
+    "Exclusion",
+    "Flow",
+    "Integrity",
+    "LostBlock",
+    "Overhead",
+    "Point",
+    "Proportion",
+    "PurposeRow",
+    "RegradeRow",
+    "RouteRow",
+    "Routing",
+    "RoutingCell",
+    "Seals",
+    "Spend",
+    "StepPoint",
+    "StepRow",
+    "Stray",
+    "Tokens",
+    "TreatmentRow",
+    "UsageReport",
+]
+
+FORMAT = 1
+NONE = "none"
+"""How the routing table calls no skill."""
+ONE_ARM = "There is one arm, so no effect can be read."
+
+
+class ArmSummary(Record, frozen=True):
+    """One arm over its analysed trials; means are over cases, equally weighted.
+
+    Tokens, dollars and time are means per trial, and None where any analysed
+    trial does not report them. `usd` is at the registered accounting. In
+    `n_understated` trials nobody told what some requests used, so that tokens and
+    dollars are lower bounds.
+    """
+
+    arm: str
+    home: str
+    prompt: str
+    library: str | None
+    n_trials: int
+    score: float | None
+    passed: Proportion
+    n_at_ceiling: int
+    tokens: Tokens | None
+    usd: float | None
+    usd_list: float | None
+    wall_s: float | None
+    n_calls: float | None
+    overhead: Overhead | None
+    n_understated: int = 0
+
+
+class CaseSummary(Record, frozen=True):
+    """What was registered of a case, and how many of its blocks are whole."""
+
+    id: str
+    title: str
+    kind: Kind
+    hypothesis: str
+    n_steps: int
+    n_checks: int
+    n_blocks: int
+    n_complete: int
+
+
+class Design(Record, frozen=True):
+    """The registered design, and how much of it was carried out."""
+
+    arms: tuple[str, ...]
+    comparators: tuple[str, ...]
+    repeats: int
+    outcome: str
+    margin: float
+    confidence: float
+    imbalance: int
+    n_trials: int
+    n_blocks: int
+    n_complete: int
+    n_cases: int
+    min_cases: int
+
+
+class Analysis(Record, frozen=True):
+    """Every reported number of a run.
+
+    `question` is the estimand, `sentence` says it for a reader. `gates` is empty
+    and `status` `not-judged` until `gates.judge` has read the rest.
+    """
+
+    run: str
+    simulated: bool
+    question: str
+    sentence: str
+    seals: Seals
+    integrity: Integrity
+    design: Design
+    cases: tuple[CaseSummary, ...]
+    flow: tuple[Flow, ...]
+    attempts: tuple[AttemptRow, ...]
+    lost_blocks: tuple[LostBlock, ...]
+    arms: tuple[ArmSummary, ...]
+    contrasts: tuple[Contrast, ...]
+    case_arms: tuple[CaseArm, ...]
+    case_contrasts: tuple[CaseContrast, ...]
+    steps: tuple[StepRow, ...]
+    checks: tuple[CheckRow, ...]
+    complaints: tuple[ComplaintRow, ...]
+    routing: tuple[Routing, ...]
+    routing_refusal: str | None
+    treatments: tuple[TreatmentRow, ...]
+    strays: tuple[Stray, ...]
+    purposes: tuple[PurposeRow, ...]
+    usage: tuple[UsageReport, ...]
+    disagreements: tuple[Disagreement, ...]
+    cost: Cost
+    deviations: tuple[DeviationRow, ...]
+    regrades: tuple[RegradeRow, ...]
+    limits: tuple[str, ...]
+    gates: tuple[Gate, ...] = ()
+    status: str = "not-judged"
+    status_sentence: str = ""
+    format: int = FORMAT
+
+    @property
+    def stand_in(self) -> str | None:
+        """What stood in for the agent or for its model; None in a real run."""
+        if not self.simulated:
+            return None
+        if self.seals.provider is None:
+            return "a scripted program stood in for the agent"
+        return "a program on this machine stood in for the model"
