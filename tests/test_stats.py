@@ -111,7 +111,8 @@ def _swapped(stratum):
 
 
 def test_many_permutations_are_drawn_by_seed_and_never_give_zero():
-    strata = [Stratum((1.0,) * 6 + (0.9,) * 6, (0.0,) * 6 + (0.1,) * 6)] * 2
+    low = tuple(math.sqrt(n) for n in range(12))
+    strata = [Stratum(tuple(9 + x for x in low), low)] * 2
     found = stats.permutation_test(strata, seed=7)
     assert isinstance(found, PValue)
     assert found == stats.permutation_test(strata, seed=7)
@@ -121,7 +122,7 @@ def test_many_permutations_are_drawn_by_seed_and_never_give_zero():
 
 def test_drawn_and_counted_permutations_agree(monkeypatch):
     strata = strata_of("stratified_permutation_exact")
-    monkeypatch.setattr(stats.strata, "MAX_EXACT", 1)
+    monkeypatch.setattr(stats.permutations, "MAX_EXACT", 1)
     found = stats.permutation_test(strata, seed=3)
     assert isinstance(found, PValue)
     assert found.p == pytest.approx(0.0897959, abs=0.01)
@@ -163,3 +164,28 @@ def test_no_trials_have_no_rate():
 def test_a_difference_without_trials_is_refused():
     with pytest.raises(ValueError, match="needs a case"):
         stats.mean_difference([])
+
+
+def test_passes_at_least_once_and_every_time():
+    for name, row in KNOWN.items():
+        if name.startswith("passk_"):
+            n, c, k = (row["inputs"][key] for key in "nck")
+            assert stats.pass_at_k(n, c, k) == pytest.approx(
+                row["outputs"]["pass_at_k"], abs=1e-9
+            )
+            assert stats.pass_hat_k(n, c, k) == pytest.approx(
+                row["outputs"]["pass_hat_k"], abs=1e-9
+            )
+    assert isinstance(stats.pass_at_k(2, 1, 3), Refusal)
+
+
+def test_no_discordant_pair_gives_bounds_and_no_p():
+    found = stats.mcnemar(0, 0, both=12, neither=0)
+    assert isinstance(found, Refusal)
+    assert found.bounds["newcombe_half_width"] == pytest.approx(0.242494, abs=1e-6)
+    assert found.bounds["discordance"] == pytest.approx(0.220922, abs=1e-6)
+
+
+def test_a_gate_of_two_and_two_is_fooled_one_time_in_four():
+    worst = stats.worst_false_pass(stats.GateRule(2, 1, 2))
+    assert worst == pytest.approx((0.25, math.sqrt(0.5)), abs=1e-9)
