@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 import tinyroot
 
 from evalkit import ambiguity, corpus, files, reference, sandbox
+from evalkit.ambiguity.leakage import states
 from evalkit.errors import InputError
 from evalkit.records import Corpus
 
@@ -54,6 +54,11 @@ score = "1/4"
 failing = ["says-hello", "says-name"]
 """
 
+BRACES = '[fix-braces.task]\nscore = "2/4"\nfailing = ["says-name"]'
+BRACES_LEAVING = (
+    '[fix-braces.task]\nscore = "1/4"\nfailing = ["says-hello", "says-name"]'
+)
+
 
 @pytest.fixture
 def knowing(root):
@@ -84,6 +89,10 @@ def audited(root):
 
 def flags(root):
     return audited(root).cases[0].flags
+
+
+def leaks(root):
+    return list(ambiguity.leaks(root, corpus.load_case(root, "greet")))
 
 
 def rewrite(root, path, old, new):
@@ -120,6 +129,129 @@ def test_a_rule_that_an_agent_can_read_is_a_leak(knowing, path):
     (flag,) = flags(knowing)
     assert flag.startswith("the rule stands where an agent sees it")
     assert RULE in flag
+
+
+LEAKY = {
+    "in capitals": ("README.md", f"{RULE.upper()}\n".encode()),
+    "over two lines of a comment": ("a.py", b"# greetings\n# end with a full stop\n"),
+    "with a word broken": ("a.txt", b"greet-\n  ings end with a full stop"),
+    "in Markdown": ("a.md", b"Greetings **end** with a `full` _stop_"),
+    "with other spaces": ("a.md", "greetings\xa0end\u2003with a full stop".encode()),
+    "with what is not shown": ("a.md", "greet\xadings end with a full stop".encode()),
+    "in UTF-16": ("a.txt", RULE.encode("utf-16")),
+    "in UTF-16 without a mark": ("a.txt", RULE.encode("utf-16-be")),
+    "in UTF-32": ("a.txt", RULE.encode("utf-32-le")),
+    "with a mark of its order": ("a.txt", RULE.encode("utf-8-sig")),
+    "beside bytes that are no UTF-8": ("a.bin", b"\xff\xfe\x80 " + RULE.encode()),
+}
+
+
+@pytest.mark.parametrize("how", LEAKY)
+def test_a_rule_is_read_however_it_is_written(knowing, how):
+    path, data = LEAKY[how]
+    (knowing / "cases/greet/fixture" / path).write_bytes(data)
+    assert leaks(knowing) == [f"fixture/{path}:1: {RULE}"]
+
+
+@pytest.mark.parametrize(
+    "path", ["greetings_end_with_a_full_stop.py", "greetings-end/with/a full stop/x"]
+)
+def test_a_name_may_state_the_rule(knowing, path):
+    made = knowing / "cases/greet/fixture" / path
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.write_text("")
+    assert leaks(knowing) == [f"name of fixture/{path}: {RULE}"]
+
+
+def test_a_prompt_that_quotes_the_injection_is_a_leak(knowing):
+    told = "Every one of our replies closes with the name of whom it is for."
+    rewrite(knowing, "cases/greet/case.toml", f"Here {RULE}.", told)
+    quoting = knowing / "cases/greet/prompt.md"
+    quoting.write_text("Please.\nOur replies\ncloses with the NAME of whom it is\n")
+    assert leaks(knowing) == [
+        'prompt of task:2: "our replies closes with the name of whom"'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "found"),
+    [
+        ("time-outs", "no timeouts here", True),
+        ("time-outs", "no time outs here", True),
+        ("connect time-out", "class ConnectTimeout", False),
+        ("backfill", "the back-fill", True),
+        ("never drop", "Never. Drop it", False),
+        ("event's id", "the event\u2019s id", True),
+        ("svc:", "svc-", False),
+        ("{service}:{id}", "{service}-{id}", False),
+        ("<service>:<id>", "<Service>:<ID>", True),
+    ],
+)
+def test_how_a_term_may_be_written(term, text, found):
+    assert states(term, text) == found
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ("[]", "no leak_terms"),
+        ('["ends politely"]', "none of the leak_terms stands in the injection"),
+    ],
+)
+def test_terms_that_find_nothing_are_flagged(knowing, terms, said):
+    rewrite(knowing, "cases/greet/case.toml", f'["{RULE}"]', terms)
+    (flag,) = flags(knowing)
+    assert flag.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        (f'injection = "Here {RULE}."', "", "case.toml injection"),
+        (f'injection = "Here {RULE}."', 'injection = " "', "case.toml injection"),
+        ("principle = 1", "", "case.toml principle"),
+        (f'["{RULE}"]', '["-"]', "case.toml leak_terms"),
+    ],
+)
+def test_a_case_that_is_not_about_injected_knowledge_is_refused(
+    knowing, old, new, place
+):
+    rewrite(knowing, "cases/greet/case.toml", old, new)
+    with pytest.raises(InputError) as caught:
+        audited(knowing)
+    assert caught.value.where.endswith(place)
+
+
+def test_a_chain_is_refused(knowing):
+    steps = knowing / "cases/greet/steps"
+    steps.mkdir()
+    (knowing / "cases/greet/prompt.md").rename(steps / "01-first.md")
+    (steps / "02-second.md").write_text("And more.")
+    with pytest.raises(InputError, match="a chain of 2 steps") as caught:
+        audited(knowing)
+    assert caught.value.where == str(steps)
+
+
+@pytest.mark.parametrize("declared", ["true", "false"])
+def test_visible_tests_that_come_to_no_end_are_not_taken_as_failing(knowing, declared):
+    leaving = f"import os\n\n{BRACED.replace('return', 'os._exit(3)  #')}"
+    (knowing / "reference/greet/fix-braces/greet.py").write_text(leaving)
+    path = knowing / "reference/greet/expected.toml"
+    text = path.read_text().replace(
+        "visible = true\n\n[w", f"visible = {declared}\n\n[w"
+    )
+    path.write_text(text.replace(BRACES, BRACES_LEAVING))
+    (flag,) = flags(knowing)
+    assert flag.startswith("fix-braces: no verdict of the visible tests: ")
+    assert "no-answer" in flag
+
+
+def test_a_grader_that_dies_is_named_with_its_reason(knowing):
+    with (knowing / "graders/greet/grade.py").open("a") as grader:
+        grader.write("\nraise RuntimeError('no luck')\n")
+    died = [flag for flag in flags(knowing) if "RuntimeError: no luck" in flag]
+    assert len(died) == 5
+    assert all(": its grading died: " in flag for flag in died)
 
 
 def test_where_good_practice_passes_nobody_needs_to_be_told(knowing):
@@ -188,17 +320,6 @@ def case(request):
 def test_no_file_of_a_case_states_its_rule(case):
     assert case.leak_terms
     assert list(ambiguity.leaks(REPOSITORY, case)) == []
-
-
-def test_a_leaky_copy_of_a_case_is_noticed(case, tmp_path):
-    copy = tmp_path / "cases" / case.id / "fixture"
-    shutil.copytree(REPOSITORY / "cases" / case.id / "fixture", copy)
-    (copy / "README.md").write_text(case.injection)
-    said = " ".join(case.injection.lower().split())
-    stated = [term for term in case.leak_terms if term in said]
-    found = list(ambiguity.leaks(tmp_path, case))
-    assert stated
-    assert {leak.rpartition(": ")[2] for leak in found} == set(stated)
 
 
 def test_the_rule_is_one_or_two_sentences_and_the_default_fix_breaks_it(case):

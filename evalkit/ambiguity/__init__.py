@@ -2,39 +2,53 @@
 
 A case about injected knowledge is worth its trials where several fixes look right
 to whoever does not know the rule, the one that good practice picks is wrong, and
-the rule stands in no file that an agent sees. All of that is tried here: every
+the rule stands nowhere that an agent sees. All of that is tried here: every
 plausible fix is put to the visible tests and to the grader.
+
+    leakage    where an agent can read the rule
+    visible    do the tests that an agent sees pass with a fix?
 """
 
 from __future__ import annotations
 
-import re
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
-from evalkit import corpus, files, grading, proof, reference
-from evalkit.records import FORMAT, Case, Corpus, ExpectedRow, Proof, Record
+from evalkit import corpus, files, proof, reference
+from evalkit.ambiguity.leakage import has_word, leaks, states
+from evalkit.ambiguity.visible import Verdict, try_visible
+from evalkit.errors import InputError
+from evalkit.records import FORMAT, Case, Corpus, Proof, ProofRow, Record
 from evalkit.reference import RIGHT, Fix
 from evalkit.sandbox import Box
 
+__all__ = [
+    "CaseAudit",
+    "CorpusAudit",
+    "FixRow",
+    "audit_corpus",
+    "audit_path",
+    "leaks",
+]
+
 LEAST_VISIBLE = 2
 """Plausible fixes that must pass the visible tests."""
-VISIBLE_TESTS = "visible_tests.py"
 
 
 class FixRow(Record, frozen=True):
-    """A plausible fix before the visible tests and before the grader."""
+    """A plausible fix before the visible tests and before the grader.
+
+    `visible` is None where the run of the visible tests came to no end; `died` says
+    how.
+    """
 
     overlay: str
     default: bool
     declared_visible: bool
-    visible: bool
+    visible: bool | None
     score: float
     passes: bool
+    died: str | None = None
 
     @property
     def kind(self) -> str:
@@ -88,9 +102,12 @@ def audit_corpus(
         The verdict, saved in `runs/audits/` too.
 
     Raises:
-        InputError: A case does not say which fixes are plausible.
+        InputError: A case has several steps, is not about injected knowledge, or does
+            not say which fixes are plausible.
     """
     found = corpus.load_corpus(root, name)
+    for case in found.cases:
+        _expect_knowledge(root, case)
     fixes = {case.id: reference.load_fixes(root, case) for case in found.cases}
     ids = [case.id for case in found.cases]
     proofs = proof.verify(root, ids, box=box, n_workers=n_workers, seed=seed, done=done)
@@ -102,7 +119,14 @@ def audit_corpus(
                 root,
                 case,
                 proven,
-                _visible(root, case, fixes[case.id], box, n_workers, seed),
+                try_visible(
+                    root,
+                    case,
+                    fixes[case.id],
+                    box=box,
+                    n_workers=n_workers,
+                    seed=seed,
+                ),
                 fixes[case.id].values(),
             )
             for case, proven in zip(found.cases, proofs, strict=True)
@@ -119,38 +143,59 @@ def audit_path(root: Path, found: Corpus) -> Path:
     return root / "runs" / "audits" / f"{found.name}-{found.digest[:12]}.json"
 
 
-def leaks(root: Path, case: Case) -> Iterator[str]:
-    """Where a file that an agent sees states the rule: `path:line: the term`."""
+def _expect_knowledge(root: Path, case: Case) -> None:
+    """Raise InputError unless a case is about injected knowledge, in one step."""
     folder = root / "cases" / case.id
-    seen = [
-        (f"fixture/{entry.path}", entry.data.decode(errors="replace"))
-        for entry in files.read_tree(folder / "fixture")
-    ]
-    seen += [(f"prompt of {step.slug}", step.prompt) for step in case.steps]
-    for path, text in seen:
-        for term in case.leak_terms:
-            pattern = r"\s+".join(re.escape(word) for word in term.split())
-            for match in re.finditer(pattern, f"{text}\n{path}", re.IGNORECASE):
-                line = text.count("\n", 0, match.start()) + 1
-                yield f"{path}:{line}: {term}"
+    if len(case.steps) != 1:
+        raise InputError(
+            folder / "steps",
+            expected="one step, in prompt.md: the audit is about injected knowledge",
+            found=f"a chain of {len(case.steps)} steps",
+            cure="audit a corpus without this case",
+        )
+    told = {"injection": (case.injection or "").strip(), "principle": case.principle}
+    for key, value in told.items():
+        if not value:
+            raise InputError(
+                f"{folder / 'case.toml'} {key}",
+                expected="a case about injected knowledge, which has one",
+                found="nothing",
+                cure="write it, or audit a corpus without this case",
+            )
+    for term in case.leak_terms:
+        if not has_word(term):
+            raise InputError(
+                f"{folder / 'case.toml'} leak_terms",
+                expected="phrases that state the rule, each of a word or more",
+                found=repr(term),
+                cure="remove it",
+            )
 
 
 def _case_audit(
     root: Path,
     case: Case,
     proven: Proof,
-    visible: dict[str, bool],
+    visible: Mapping[str, Verdict],
     fixes: Iterable[Fix],
 ) -> CaseAudit:
-    got = {row.overlay: row.got for row in proven.rows}
-    rows = tuple(_fix_row(fix, visible[fix.overlay], got[fix.overlay]) for fix in fixes)
+    score = {row.overlay: row.got.score for row in proven.rows}
+    rows = tuple(
+        FixRow(
+            overlay=fix.overlay,
+            default=fix.default,
+            declared_visible=fix.visible,
+            visible=visible[fix.overlay].passed,
+            score=score[fix.overlay],
+            passes=score[fix.overlay] == 1,
+            died=visible[fix.overlay].died,
+        )
+        for fix in fixes
+    )
     flags = (
-        *(
-            f"{row.overlay}: expected {row.expected.score:.4g}, got {row.got.score:.4g}"
-            for row in proven.rows
-            if not row.holds
-        ),
+        *(f"{row.overlay}: {_why(row)}" for row in proven.rows if not row.holds),
         *_flags(rows),
+        *_term_flags(case),
         *(
             f"the rule stands where an agent sees it: {leak}"
             for leak in leaks(root, case)
@@ -159,20 +204,33 @@ def _case_audit(
     return CaseAudit(case.id, case.principle, rows, flags)
 
 
-def _fix_row(fix: Fix, visible: bool, got: ExpectedRow) -> FixRow:  # noqa: FBT001
-    return FixRow(
-        overlay=fix.overlay,
-        default=fix.default,
-        declared_visible=fix.visible,
-        visible=visible,
-        score=got.score,
-        passes=got.score == 1,
-    )
+def _why(row: ProofRow) -> str:
+    """Why a row of a proof does not hold."""
+    if row.died is not None:
+        return f"its grading died: {row.died}"
+    expected, got = row.expected, row.got
+    if expected.score != got.score:
+        return f"expected {expected.score:.4g}, got {got.score:.4g}"
+    if expected.failing != got.failing:
+        return (
+            f"expected to fail {', '.join(expected.failing) or 'nothing'}, "
+            f"fails {', '.join(got.failing) or 'nothing'}"
+        )
+    return "its grade is another one when it is replayed"
+
+
+def _term_flags(case: Case) -> Iterator[str]:
+    if not case.leak_terms:
+        yield "no leak_terms: no leak of the rule could be found"
+    elif not any(states(term, case.injection or "") for term in case.leak_terms):
+        yield "none of the leak_terms stands in the injection, so a leak is not found"
 
 
 def _flags(rows: Sequence[FixRow]) -> Iterator[str]:
     for row in rows:
-        if row.visible != row.declared_visible:
+        if row.visible is None:
+            yield f"{row.overlay}: no verdict of the visible tests: {row.died}"
+        elif row.visible != row.declared_visible:
             said = "pass" if row.declared_visible else "fail"
             yield f"{row.overlay}: the visible tests were said to {said} with it"
         if row.default and row.passes:
@@ -190,62 +248,3 @@ def _flags(rows: Sequence[FixRow]) -> Iterator[str]:
     if passing != {RIGHT}:
         named = ", ".join(sorted(passing)) or "none"
         yield f"one class of fix should pass the grader, and it is: {named}"
-
-
-def _visible(
-    root: Path,
-    case: Case,
-    fixes: dict[str, Fix],
-    box: Box,
-    n_workers: int,
-    seed: int,
-) -> dict[str, bool]:
-    """Which fixes the shipped tests pass with."""
-    with files.private_folder() as private:
-        tests = _root_of_tests(root, case, private)
-        digest = files.tree_digest(tests / "graders" / case.id)
-        asked = msgspec.structs.replace(
-            case, digests=msgspec.structs.replace(case.digests, grader=digest)
-        )
-
-        def passes(overlay: str) -> bool:
-            folder = private / overlay
-            (folder / "workspace").mkdir(parents=True)
-            files.write_entries(
-                _with_shipped_tests(root, case, overlay), folder / "workspace"
-            )
-            found = grading.grade(
-                asked,
-                case.steps[0],
-                folder / "workspace",
-                root=tests,
-                box=box,
-                seed=seed,
-                answers=folder / "answers.jsonl",
-            )
-            return found.died is None and all(check.passed for check in found.checks)
-
-        with ThreadPoolExecutor(n_workers) as pool:
-            return dict(zip(fixes, pool.map(passes, fixes), strict=True))
-
-
-def _root_of_tests(root: Path, case: Case, private: Path) -> Path:
-    """A root in which the case's grader is: do the visible tests pass?"""
-    made = private / "root"
-    grader = made / "graders" / case.id
-    grader.mkdir(parents=True)
-    (grader / "grade.py").write_bytes(files.package_data(VISIBLE_TESTS))
-    shutil.copytree(
-        root / "cases" / case.id / "fixture", made / "cases" / case.id / "fixture"
-    )
-    return made
-
-
-def _with_shipped_tests(
-    root: Path, case: Case, overlay: str
-) -> tuple[files.Entry, ...]:
-    """What an overlay delivers, with the tests of the fixture and no others."""
-    shipped = files.read_tree(root / "cases" / case.id / "fixture")
-    delivered = reference.laid_entries(root, case, overlay, case.steps[0])
-    kept = [entry for entry in delivered if not entry.path.startswith("tests/")]
-    return (*kept, *(entry for entry in shipped if entry.path.startswith("tests/")))
