@@ -1,0 +1,51 @@
+"""Reads readings and sums them up by station."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gaugebook.figures import FIGURES
+
+MEASURED = ("level_cm", "rain_mm", "temp_c")
+
+Reading = dict[str, Any]
+
+
+class BadReading(ValueError):
+    """A line does not fit the schema."""
+
+
+def read(path: str | Path) -> list[Reading]:
+    """The readings of a file."""
+    readings = []
+    for n, line in enumerate(Path(path).read_text("utf-8").splitlines(), start=1):
+        try:
+            readings.append(checked(json.loads(line)))
+        except ValueError as error:
+            raise BadReading(f"line {n}: {error}") from error
+    return readings
+
+
+def checked(reading: Any) -> Reading:
+    """A reading that fits the schema."""
+    if not isinstance(reading, dict) or not isinstance(reading.get("station"), str):
+        raise BadReading("no station")
+    for name in MEASURED:
+        value = reading.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise BadReading(f"{name} is {value!r}")
+    return dict.fromkeys(MEASURED) | reading
+
+
+def summarise(readings: list[Reading]) -> list[dict[str, Any]]:
+    """An entry per station."""
+    by_station: dict[str, list[Reading]] = {}
+    for reading in readings:
+        by_station.setdefault(reading["station"], []).append(reading)
+    return [entry(name, by_station[name]) for name in sorted(by_station)]
+
+
+def entry(station: str, readings: list[Reading]) -> dict[str, Any]:
+    """Sum up a station's day."""
+    told = {"station": station, "readings": len(readings)}
+    return told | {figure.name: figure.of(readings) for figure in FIGURES}

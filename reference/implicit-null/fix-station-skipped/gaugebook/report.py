@@ -1,0 +1,66 @@
+"""Reads readings and sums them up by station."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+MEASURED = ("level_cm", "rain_mm", "temp_c")
+
+Reading = dict[str, Any]
+
+
+class BadReading(ValueError):
+    """A line does not fit the schema."""
+
+
+def read(path: str | Path) -> list[Reading]:
+    """The readings of a file."""
+    readings = []
+    for n, line in enumerate(Path(path).read_text("utf-8").splitlines(), start=1):
+        try:
+            readings.append(checked(json.loads(line)))
+        except ValueError as error:
+            raise BadReading(f"line {n}: {error}") from error
+    return readings
+
+
+def checked(reading: Any) -> Reading:
+    """A reading that fits the schema."""
+    if not isinstance(reading, dict) or not isinstance(reading.get("station"), str):
+        raise BadReading("no station")
+    for name in MEASURED:
+        value = reading.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise BadReading(f"{name} is {value!r}")
+    return reading
+
+
+def summarise(readings: list[Reading]) -> list[dict[str, Any]]:
+    """An entry per station."""
+    by_station: dict[str, list[Reading]] = {}
+    for reading in readings:
+        by_station.setdefault(reading["station"], []).append(reading)
+    entries = []
+    for name in sorted(by_station):
+        try:
+            entries.append(entry(name, by_station[name]))
+        except (KeyError, TypeError) as error:
+            print(f"{name} is left out: {error!r}", file=sys.stderr)
+    return entries
+
+
+def entry(station: str, readings: list[Reading]) -> dict[str, Any]:
+    """Sum up a station's day."""
+    levels = [reading["level_cm"] for reading in readings]
+    rain = [reading["rain_mm"] for reading in readings]
+    temps = [reading["temp_c"] for reading in readings]
+    return {
+        "station": station,
+        "readings": len(readings),
+        "level_cm_max": max(levels),
+        "rain_mm_sum": round(sum(rain), 1),
+        "temp_c_mean": round(sum(temps) / len(temps), 2),
+        "temp_c_min": min(temps),
+        "frost": min(temps) < 0,
+    }
