@@ -16,7 +16,9 @@ Modules, from what people use to what everything rests on:
     audit          is a run what it says it is? read only, trusting nothing
     regrade        verdicts given again, from the same evidence
     probing        probes asked of a real agent, one call each
+    preflight      is everything in place for a main run on injected knowledge?
     ambiguity      can a corpus tell injected knowledge from good practice?
+    scaffold       every file of a new case, which works at once
     probes         what people type, and which skill would serve it
     run            walk the schedule, stop at blocks, resume
     proof          grade every overlay, hold it against what it must get
@@ -24,6 +26,7 @@ Modules, from what people use to what everything rests on:
     plan           inputs -> draft registration -> sealed
     analysis       frames and seal -> every reported number
     trial          run_trial, conclude
+    readiness      does a gate run show that its cases can tell?
     frames         facts -> tidy frames
     calls          calls of the agent in a step
     ledger         the way from a call to its model

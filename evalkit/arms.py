@@ -24,6 +24,29 @@ INERT = (
 """Says nothing of any work; what a placebo is made of."""
 
 
+def gate_roles(arms: Sequence[Arm], comparators: Sequence[str]) -> tuple[str, str]:
+    """The arm without and the arm with injected knowledge that a gate run compares.
+
+    Raises:
+        InputError: There are not exactly one injecting arm and a comparator.
+    """
+    injecting = [
+        arm.name
+        for arm in arms
+        if arm.prompt is Wording.INJECTION and arm.shadow is None
+    ]
+    names = {arm.name for arm in arms}
+    bare = [name for name in comparators if name in names and name not in injecting]
+    if len(injecting) != 1 or not bare:
+        raise InputError(
+            "arms of a gate run",
+            expected=f"one that injects knowledge, and one of {', '.join(comparators)}",
+            found=", ".join(sorted(names)) or "none",
+            cure="name them with --arms",
+        )
+    return bare[0], injecting[0]
+
+
 def deliver(
     arm: Arm,
     step: Step,

@@ -12,9 +12,10 @@ from tqdm import tqdm
 from evalkit import progress, wording
 from evalkit.ambiguity import CorpusAudit
 from evalkit.audit import Audit
-from evalkit.conclusions import Proportion
+from evalkit.conclusions import GateVerdict, Proportion
 from evalkit.doctor import Finding
 from evalkit.plan import Outline
+from evalkit.preflight import Preflight
 from evalkit.probes import ProbeScores
 from evalkit.probing import Asked
 from evalkit.recall import Recall
@@ -113,6 +114,46 @@ def ambiguity_lines(found: CorpusAudit) -> list[str]:
     return [*lines, f"{found.corpus}: {n_flagged} of {len(found.cases)} cases flagged"]
 
 
+def gate_lines(found: GateVerdict) -> list[str]:
+    """The passes of each case and its verdict; the rule, and how far to trust it."""
+    rows = [
+        (
+            row.case,
+            f"{row.baseline.k} of {row.baseline.n}",
+            f"{row.injected.k} of {row.injected.n}",
+            row.verdict,
+            row.sentence,
+        )
+        for row in found.cases
+    ]
+    chances = [
+        (f"{chance.baseline:.2f}", f"{chance.injected:.2f}", f"{chance.passes:.2f}")
+        for chance in (found.worst, *found.chances)
+    ]
+    return [
+        f"{found.run}: {found.agent}, {found.model}, {found.corpus}",
+        *_align([("case", found.baseline, found.injected, "verdict", ""), *rows]),
+        f"rule: of {found.n_runs} trials {found.baseline} passes at most "
+        f"{found.rule.most_baseline}, {found.injected} at least "
+        f"{found.rule.least_injected}; a case meets it with the probability",
+        *_align([(found.baseline, found.injected, "meets it"), *chances]),
+        "the first line is the worst without any effect; these trials enter no other "
+        "run's analysis",
+        f"{found.verdict}: {found.sentence}",
+    ]
+
+
+def preflight_lines(found: Preflight) -> list[str]:
+    """A line for each condition, with its evidence."""
+    lines: list[str] = []
+    for line in found.lines:
+        mark = "pass" if line.verdict == "pass" else "FAIL"
+        lines += [f"{mark}  {line.name}: {line.sentence}", f"      {line.evidence}"]
+    n_passed = sum(line.verdict == "pass" for line in found.lines)
+    said = f"{n_passed} of {len(found.lines)} passed"
+    return [*lines, f"{found.corpus} {found.digest[:12]}: {said}"]
+
+
 def grade_lines(grade: Grade) -> list[str]:
     """A line per check with its reason, and the score."""
     lines = [
@@ -156,6 +197,7 @@ def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
         f"{outline.n_planned_calls} planned calls of at most {outline.max_calls}, "
         f"within {outline.deadline_ms / 60_000:.0f} minutes",
         *_cost_lines(outline),
+        *_design_lines(outline),
         f"order: random blocks ({', '.join(outline.first_blocks)}, ...), arms by a "
         f"Williams square, imbalance {outline.imbalance}",
         "arms:",
@@ -166,6 +208,22 @@ def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
         if sealed
         else "a draft: nothing was written; add --seal to register it",
     ]
+
+
+def _design_lines(outline: Outline) -> list[str]:
+    lines: list[str] = []
+    if outline.gate_rule:
+        lines.append(
+            f"a gate run: a case is ready where baseline passes at most "
+            f"{outline.gate_rule.most_baseline} of {outline.repeats} and injected at "
+            f"least {outline.gate_rule.least_injected}"
+        )
+    if outline.gate:
+        stamp = " (SIMULATED, satisfies nothing)" if outline.gate.simulated else ""
+        lines.append(
+            f"rests on gate run {outline.gate.run}: {outline.gate.verdict}{stamp}"
+        )
+    return lines
 
 
 def status_lines(status: Status, now: datetime) -> list[str]:

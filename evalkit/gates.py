@@ -6,13 +6,13 @@ best status asks for a review by people.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import msgspec
 
-from evalkit.conclusions import Analysis
-from evalkit.records import Contrast, Gate
+from evalkit.conclusions import READY, Analysis
+from evalkit.records import Contrast, Gate, Kind, Layout
 from evalkit.wording import n_of
 
 PASS, FAIL, UNKNOWN = "pass", "fail", "unknown"
@@ -57,6 +57,8 @@ def evaluate(analysis: Analysis) -> tuple[Gate, ...]:
         _blocks_complete(analysis),
         _treatment_arrived(analysis),
         _sample(analysis),
+        _not_saturated(analysis),
+        *_pilot_signal(analysis),
         _verdicts_repeat(analysis),
         _difference_seen(analysis),
     )
@@ -185,6 +187,53 @@ def _sample(analysis: Analysis) -> Gate:
         "There are enough tasks to ask about tasks like these."
         if enough
         else "There are too few tasks to say anything about tasks like these.",
+    )
+
+
+def _not_saturated(analysis: Analysis) -> Gate:
+    """A case is saturated where every trial of every arm has a score of 1."""
+    seen = {row.case: True for row in analysis.case_arms if row.points}
+    for row in analysis.case_arms:
+        for point in row.points:
+            seen[row.case] = seen[row.case] and point.score == 1
+    full = [case for case, saturated in seen.items() if saturated]
+    verdict = UNKNOWN if not seen else FAIL if 2 * len(full) >= len(seen) else PASS
+    sentence = {
+        PASS: "Most cases leave room for one arm to do better than another.",
+        FAIL: "Cases that every arm solves every time cannot tell arms apart; that no "
+        "difference is seen there says nothing of other cases.",
+        UNKNOWN: "No trial was analysed, so nothing is known of how hard the cases are.",
+    }[verdict]
+    return Gate(
+        "not saturated",
+        verdict,
+        f"{len(full)} of {n_of(len(seen), 'case')} solved by every trial of every arm"
+        f"{': ' if full else ''}{', '.join(full)}",
+        sentence,
+    )
+
+
+def _pilot_signal(analysis: Analysis) -> Iterator[Gate]:
+    """Whether a run on injected knowledge rests on a real gate run; not of others."""
+    kinds = {case.kind for case in analysis.cases}
+    if kinds != {Kind.KNOWLEDGE} or analysis.design.layout is Layout.GATE:
+        return
+    seal = analysis.gate_run
+    ready = seal is not None and seal.verdict == READY and not seal.simulated
+    same = seal is not None and seal.model == analysis.seals.model
+    evidence = "no gate run was sealed with the plan"
+    if seal is not None:
+        stamp = "SIMULATED, " if seal.simulated else ""
+        evidence = f"{seal.run}: {stamp}{seal.verdict}, {seal.agent}, {seal.model}"
+    yield Gate(
+        "pilot signal",
+        PASS if ready and same else FAIL,
+        evidence,
+        "A real gate run showed, before this run was planned, that the knowledge makes "
+        "the difference on these cases."
+        if ready and same
+        else "No real gate run with this model showed, before this run was planned, "
+        "that these cases can tell injected knowledge apart.",
     )
 
 

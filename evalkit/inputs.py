@@ -10,7 +10,7 @@ library, phrases, cases, and the source of the ranking.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -37,6 +37,9 @@ from evalkit.records import (
     CaseSeal,
     Corpus,
     Delivery,
+    GateRule,
+    GateSeal,
+    Layout,
     Library,
     Plan,
     Record,
@@ -48,6 +51,12 @@ from evalkit.records import (
 
 Rank = Callable[[Library, tuple[Case, ...], Plan, Path], routing.Candidates]
 """Candidates of the steps of cases, from a library: `ranking.rank_cases`."""
+
+
+REPEATS = {Layout.PASS3: (3,), Layout.GATE: (2, 3)}
+"""Trials of a case in each arm that a design allows; the first where none is named."""
+GATE_RULE = GateRule(most_baseline=1, least_injected=2)
+"""Of a gate run that names none, with two trials a side and with three."""
 
 
 class ArmsFile(Record, frozen=True):
@@ -78,10 +87,12 @@ class Inputs:
         self._folders.append(Path(__file__).parent)
         watched = files.watch(self._folders)
         self.corpus = corpus.load_corpus(root, plan.corpus)
-        self.plan = with_presets(plan, self.corpus)
         found = load_arms(root)
+        self.plan = with_presets(plan, self.corpus, found.arms)
         self.lean = found.lean
         self.arms = _chosen_arms(self.plan, found, root)
+        if self.plan.design is Layout.GATE:
+            arms.gate_roles([*self.arms.values()], self.plan.comparators)
         self.libraries = {
             arm.name: _open_library(arm, self.plan, root) for arm in self.arms.values()
         }
@@ -97,8 +108,8 @@ class Inputs:
         for arm in self.arms.values():
             self._check_deliverable(arm)
 
-    def describe(self, created_at: str) -> Registration:
-        """The sealed registration of these inputs."""
+    def describe(self, created_at: str, gate: GateSeal | None = None) -> Registration:
+        """The sealed registration of these inputs, and of the gate run it rests on."""
         order = schedule.make_schedule(
             [case.id for case in self.corpus.cases],
             list(self.arms),
@@ -123,6 +134,7 @@ class Inputs:
                 n_planned_calls=self.n_planned_calls,
                 run_source=run_source,
                 analysis_source=analysis_source,
+                gate=gate,
             )
         )
 
@@ -246,13 +258,60 @@ def open_registered(registration: Registration, root: Path) -> Inputs:
     return Inputs(registration.plan, root, rank=lambda *_: registration.candidates)
 
 
-def with_presets(plan: Plan, found: Corpus) -> Plan:
-    """The plan with what it left open taken from the corpus' preset."""
+def with_presets(plan: Plan, found: Corpus, named: Mapping[str, Arm]) -> Plan:
+    """The plan with what it left open taken from its design, or the corpus' preset.
+
+    Raises:
+        InputError: Its repeats or its rule do not go with its design.
+    """
+    if plan.design is Layout.BLOCKS:
+        repeats = found.preset.repeats if plan.repeats is None else plan.repeats
+    else:
+        allowed = REPEATS[plan.design]
+        repeats = allowed[0] if plan.repeats is None else plan.repeats
+        if repeats not in allowed:
+            raise InputError(
+                "plan repeats",
+                expected=f"{' or '.join(map(str, allowed))} with the design "
+                f"{plan.design}",
+                found=str(repeats),
+                cure="leave --repeats away, or plan another --design",
+            )
+    chosen = plan.arms or found.preset.arms
+    if plan.design is Layout.GATE and not plan.arms:
+        chosen = tuple(name for name in chosen if not _is_placebo(named.get(name)))
     return msgspec.structs.replace(
         plan,
-        arms=plan.arms or found.preset.arms,
-        repeats=found.preset.repeats if plan.repeats is None else plan.repeats,
+        arms=chosen,
+        repeats=repeats,
+        gate_rule=_gate_rule(plan, repeats),
     )
+
+
+def _is_placebo(arm: Arm | None) -> bool:
+    return arm is not None and arm.shadow is not None
+
+
+def _gate_rule(plan: Plan, repeats: int) -> GateRule | None:
+    if plan.design is not Layout.GATE:
+        if plan.gate_rule is not None:
+            raise InputError(
+                "plan gate_rule",
+                expected="no rule with a design that is no gate run",
+                found=f"a rule, design {plan.design}",
+                cure="leave it away, or plan --design gate",
+            )
+        return None
+    rule = plan.gate_rule or GATE_RULE
+    if rule.least_injected > repeats or rule.most_baseline >= repeats:
+        raise InputError(
+            "plan gate_rule",
+            expected=f"a rule that {repeats} trials a side can meet and can fail",
+            found=f"baseline at most {rule.most_baseline}, injected at least "
+            f"{rule.least_injected}",
+            cure="name smaller numbers",
+        )
+    return rule
 
 
 def load_arms(root: Path) -> ArmsFile:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ import msgspec
 
 from evalkit import registration
 from evalkit.errors import InputError
-from evalkit.records import Access, Budget, Limits, Plan, Record
+from evalkit.records import Access, Budget, GateRule, Layout, Limits, Plan, Record
 
 _PLAN = Plan("")
 _INJECTED = "# Parameters"
@@ -29,6 +30,9 @@ class PlanParameters(Record, frozen=True):
     corpus: str = "complex-tasks@1"
     arms: str = ""
     repeats: int = 0
+    design: str = _PLAN.design.value
+    gate_rule: str = ""
+    gate_run: str = ""
     agent: str = _PLAN.agent
     model: str = _PLAN.model
     effort: str = ""
@@ -64,11 +68,14 @@ class PlanParameters(Record, frozen=True):
             corpus=self.corpus,
             arms=arms,
             repeats=self.repeats or None,
+            design=_chosen(Layout, "design", self.design),
+            gate_rule=_gate_rule(self.gate_rule),
+            gate_run=self.gate_run or None,
             agent=self.agent,
             model=self.model,
             effort=self.effort or None,
             executable=self.executable or None,
-            access=_chosen(self.access),
+            access=_chosen(Access, "access", self.access),
             provider_url=self.provider_url or None,
             allow_real_provider=self.allow_real_provider,
             allow_credentialed_tools=self.allow_credentialed_tools,
@@ -117,6 +124,7 @@ KINDS: dict[str, type[Parameters]] = {
     "report": ReportParameters,
 }
 P = TypeVar("P", bound=Parameters)
+Word = TypeVar("Word", bound=StrEnum)
 
 
 def read_parameters(kind: type[P], namespace: Mapping[str, Any]) -> P:
@@ -205,16 +213,32 @@ def find_run(run: str, start: Path) -> Path:
     )
 
 
-def _chosen(access: str) -> Access:
+def _chosen(kind: type[Word], where: str, word: str) -> Word:
     try:
-        return Access(access)
+        return kind(word)
     except ValueError as error:
         raise InputError(
-            "access",
-            expected=" or ".join(Access),
-            found=repr(access),
+            where,
+            expected=" or ".join(kind),
+            found=repr(word),
             cure="name one of these",
         ) from error
+
+
+def _gate_rule(text: str) -> GateRule | None:
+    """The rule in `most,least`; None where nothing is said."""
+    if not text:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if len(words) != 2 or not all(word.isdecimal() for word in words):
+        raise InputError(
+            "gate rule",
+            expected="two numbers, `1,2`: the baseline passes at most 1, injected at "
+            "least 2",
+            found=repr(text),
+            cure="write them so, or leave it open",
+        )
+    return GateRule(int(words[0]), int(words[1]))
 
 
 def _passed(history: Any) -> set[str]:

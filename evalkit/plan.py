@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evalkit import files, ranking, reference, routing
+from evalkit import files, ranking, readiness, reference, routing
 from evalkit.errors import InputError
 from evalkit.estimate import Estimate, estimate
 from evalkit.inputs import Inputs
 from evalkit.recall import Recall, label, recall
 from evalkit.records import (
     Candidate,
+    GateRule,
+    GateSeal,
     Plan,
     Record,
     Registration,
@@ -76,6 +78,8 @@ class Outline(Record, frozen=True):
     provider: str | None
     access: str | None
     estimate: Estimate | None
+    gate_rule: GateRule | None
+    gate: GateSeal | None
 
 
 class Draft(Record, frozen=True):
@@ -103,7 +107,8 @@ def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
         now: Gives the time as ISO text.
 
     Raises:
-        InputError: Something named is wrong, or the plan passes its own budget.
+        InputError: Something named is wrong, the plan passes its own budget, or the
+            gate run that it names is none.
         ProofError: A case's grader has no proof at its present digests.
         SandboxUnavailableError: The sandbox cannot run here.
     """
@@ -118,7 +123,10 @@ def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
             found=f"{n_calls} planned calls",
             cure="plan fewer cases, arms or repeats, or raise --max-calls",
         )
-    registration = inputs.describe(now())
+    gate = (
+        readiness.seal_of(root, plan.gate_run, inputs.corpus) if plan.gate_run else None
+    )
+    registration = inputs.describe(now(), gate)
     return Draft(registration, _outline(inputs, registration))
 
 
@@ -164,6 +172,8 @@ def _outline(inputs: Inputs, registration: Registration) -> Outline:
         provider=registration.agent.provider,
         access=registration.agent.access,
         estimate=estimate(registration, inputs.root),
+        gate_rule=plan.gate_rule,
+        gate=registration.gate,
     )
 
 

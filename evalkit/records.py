@@ -299,12 +299,42 @@ class Program(Record, frozen=True):
     config_home: str = ".config"
 
 
+class Layout(StrEnum):
+    """How many trials a case gets in each arm, and what they are for.
+
+    `blocks`: as the plan or the corpus' preset says. `pass3`: three, for rates of
+    passing again and again. `gate`: two or three, only to see whether a case can tell
+    injected knowledge apart before many trials are paid for.
+    """
+
+    BLOCKS = "blocks"
+    PASS3 = "pass3"
+    GATE = "gate"
+
+
+class GateRule(Record, frozen=True):
+    """When a gate run shows a signal: how many trials of a case may and must pass.
+
+    `most_baseline` of the baseline's trials at most, and `least_injected` of the
+    injecting arm's at least.
+    """
+
+    most_baseline: Annotated[int, msgspec.Meta(ge=0)]
+    least_injected: Positive
+
+
 class Plan(Record, frozen=True):
-    """Every input of an experiment, and the only place with defaults."""
+    """Every input of an experiment, and the only place with defaults.
+
+    `gate_run` names the gate run that a main run rests on.
+    """
 
     corpus: str
     arms: tuple[str, ...] = ()
     repeats: int | None = None
+    design: Layout = Layout.BLOCKS
+    gate_rule: GateRule | None = None
+    gate_run: str | None = None
     agent: str = "scripted"
     model: str = "claude-opus-5-5"
     effort: str | None = None
@@ -401,6 +431,18 @@ class Isolation(Record, frozen=True):
     detail: str
 
 
+class GateSeal(Record, frozen=True):
+    """What is registered of the gate run that a main run rests on, and its verdict."""
+
+    run: str
+    registration: str
+    journal_head: str
+    agent: str
+    model: str
+    simulated: bool
+    verdict: str
+
+
 class Registration(Record, frozen=True):
     """A sealed plan: what will run, in which order, on exactly which inputs."""
 
@@ -419,6 +461,7 @@ class Registration(Record, frozen=True):
     n_planned_calls: int
     run_source: str
     analysis_source: str
+    gate: GateSeal | None = None
     format: int = FORMAT
     digest: str = ""
 

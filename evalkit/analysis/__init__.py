@@ -10,7 +10,7 @@ import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
-from evalkit import facts, files
+from evalkit import facts, files, readiness
 from evalkit.analysis import (
     arrivals,
     attempts,
@@ -18,6 +18,7 @@ from evalkit.analysis import (
     checked,
     contrasts,
     limits,
+    passing,
     routes,
     spending,
     tallies,
@@ -38,6 +39,7 @@ from evalkit.records import (
     AttemptEnded,
     Deviation,
     Event,
+    Layout,
     Registration,
     Regraded,
     RunEnded,
@@ -112,6 +114,12 @@ def analyse(
         cost=spending.cost(registration, found, rates),
         deviations=_deviations(registration, journal.events, seals),
         regrades=tuple(_regrades(registration, journal.events)),
+        passes=passing.pass_rows(registration, priced),
+        paired_passes=passing.paired_passes(registration, priced),
+        gate_verdict=readiness.judge(registration, journal)
+        if registration.plan.design is Layout.GATE
+        else None,
+        gate_run=registration.gate,
         limits=(),
     )
     return limits.with_limits(made)
@@ -187,6 +195,7 @@ def _design(registration: Registration, found: Facts) -> Design:
     plan = registration.plan
     blocks = blocks_of(registration.schedule)
     return Design(
+        layout=plan.design,
         arms=tuple(seal.arm.name for seal in registration.arms),
         comparators=plan.comparators,
         repeats=max(key.repeat for key in registration.schedule),

@@ -16,11 +16,13 @@ from evalkit.cli.options import (
     IsolationOption,
     JsonOption,
     RootOption,
+    RunArgument,
     SeedOption,
     UnsandboxedOption,
     WorkersOption,
     show,
 )
+from evalkit.records import Kind
 
 
 def verify(
@@ -99,6 +101,31 @@ def grade(
         sys.exit(1)
 
 
+def new_case(
+    name: Annotated[str, typer.Argument(help="Id of the case: words-and-hyphens.")],
+    corpus: Annotated[
+        str | None, typer.Option(help="Corpus it joins; default: one of its own name.")
+    ] = None,
+    kind: Annotated[
+        Kind | None, typer.Option(help="Default: feature, or chain where it has steps.")
+    ] = None,
+    chain: Annotated[
+        list[str] | None, typer.Option(help="Slug of a step; again for the next.")
+    ] = None,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Make every file of a small case that works, for you to change step by step.
+
+    An empty folder as root becomes one.
+    """
+    from evalkit import scaffold
+
+    made = scaffold.new_case(root, name, kind=kind, chain=chain or (), into=corpus)
+    lines = [f"made {path}" for path in made.made]
+    show(made, as_json, [*lines, "", "then:", *(f"  {c}" for c in made.commands)])
+
+
 def audit(
     name: Annotated[str, typer.Argument(help="A corpus, or a run's id or folder.")],
     workers: WorkersOption = 1,
@@ -143,4 +170,38 @@ def audit(
         )
     show(found, as_json, console.audit_lines(found))
     if found.verdict == "fail":
+        sys.exit(1)
+
+
+def gate(
+    run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
+) -> None:
+    """Say whether a gate run shows its signal, by the rule that was sealed with it.
+
+    Exit 1 where no main run may rest on it; a simulated one satisfies nothing.
+    """
+    from evalkit import console, readiness
+    from evalkit.parameters import find_run
+
+    found = readiness.judge_run(find_run(run, root))
+    show(found, as_json, console.gate_lines(found))
+    if not found.satisfies:
+        sys.exit(1)
+
+
+def preflight(
+    corpus: Annotated[str, typer.Argument(help="A corpus about injected knowledge.")],
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether all is in place for a main run: proofs, audit, gate run, texts.
+
+    Exit 1 where a line is not passed.
+    """
+    from evalkit import console
+    from evalkit.preflight import preflight as examine
+
+    found = examine(root, corpus)
+    show(found, as_json, console.preflight_lines(found))
+    if not found.clear:
         sys.exit(1)

@@ -36,6 +36,15 @@ def plan(
     repeats: Annotated[
         int, typer.Option(min=0, help="0: the corpus' preset.")
     ] = DEFAULTS.repeats,
+    design: Annotated[
+        str, typer.Option(help="blocks; pass3: three trials a cell; gate: a gate run.")
+    ] = DEFAULTS.design,
+    gate_rule: Annotated[
+        str, typer.Option(help="`1,2`: baseline passes at most 1, injected at least 2.")
+    ] = DEFAULTS.gate_rule,
+    gate_run: Annotated[
+        str, typer.Option(help="The gate run that this one rests on.")
+    ] = DEFAULTS.gate_run,
     agent: Annotated[str, typer.Option(help="Agent under test.")] = DEFAULTS.agent,
     model: Annotated[str, typer.Option(help="Model the agent uses.")] = DEFAULTS.model,
     effort: Annotated[

@@ -7,6 +7,16 @@ shows results only reads it. Unknown is `None`; a refusal is a sentence.
 from __future__ import annotations
 
 from evalkit.conclusions.flow import AttemptRow, Exclusion, Flow, LostBlock
+from evalkit.conclusions.pilots import (
+    READY,
+    REDESIGN,
+    UNDECIDED,
+    Chance,
+    GateVerdict,
+    PairedPasses,
+    PassRow,
+    Signal,
+)
 from evalkit.conclusions.record import (
     DeviationRow,
     Difference,
@@ -40,18 +50,22 @@ from evalkit.conclusions.treatment import (
     Stray,
     TreatmentRow,
 )
-from evalkit.records import Contrast, Gate, Kind, Record
+from evalkit.records import Contrast, Gate, GateSeal, Kind, Layout, Record
 
 __all__ = [
     "FORMAT",
     "NONE",
     "ONE_ARM",
+    "READY",
+    "REDESIGN",
+    "UNDECIDED",
     "Analysis",
     "ArmSummary",
     "AttemptRow",
     "CaseArm",
     "CaseContrast",
     "CaseSummary",
+    "Chance",
     "CheckRow",
     "ComplaintRow",
     "Cost",
@@ -61,9 +75,12 @@ __all__ = [
     "Disagreement",
     "Exclusion",
     "Flow",
+    "GateVerdict",
     "Integrity",
     "LostBlock",
     "Overhead",
+    "PairedPasses",
+    "PassRow",
     "Point",
     "Proportion",
     "PurposeRow",
@@ -72,6 +89,7 @@ __all__ = [
     "Routing",
     "RoutingCell",
     "Seals",
+    "Signal",
     "Spend",
     "StepPoint",
     "StepRow",
@@ -129,6 +147,7 @@ class CaseSummary(Record, frozen=True):
 class Design(Record, frozen=True):
     """The registered design, and how much of it was carried out."""
 
+    layout: Layout
     arms: tuple[str, ...]
     comparators: tuple[str, ...]
     repeats: int
@@ -146,8 +165,9 @@ class Design(Record, frozen=True):
 class Analysis(Record, frozen=True):
     """Every reported number of a run.
 
-    `question` is the estimand, `sentence` says it for a reader. `gates` is empty
-    and `status` `not-judged` until `gates.judge` has read the rest.
+    `question` is the estimand, `sentence` says it for a reader. `gate_verdict` is there
+    where the run is itself a gate run, `gate_run` where it rests on one. `gates` is
+    empty and `status` `not-judged` until `gates.judge` has read the rest.
     """
 
     run: str
@@ -178,6 +198,10 @@ class Analysis(Record, frozen=True):
     cost: Cost
     deviations: tuple[DeviationRow, ...]
     regrades: tuple[RegradeRow, ...]
+    passes: tuple[PassRow, ...]
+    paired_passes: tuple[PairedPasses, ...]
+    gate_verdict: GateVerdict | None
+    gate_run: GateSeal | None
     limits: tuple[str, ...]
     gates: tuple[Gate, ...] = ()
     status: str = "not-judged"

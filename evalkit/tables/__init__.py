@@ -8,6 +8,7 @@ from evalkit.tables.cases import cases, checks, complaints
 from evalkit.tables.chains import steps
 from evalkit.tables.conduct import agent, attempts
 from evalkit.tables.costs import price, spent, time
+from evalkit.tables.passing import gate_run, passes
 from evalkit.tables.record import fragility, limits, seals
 from evalkit.tables.results import answer, arms, contrasts, flow, gates
 from evalkit.tables.treatment import routing, treatment
@@ -23,8 +24,10 @@ __all__ = [
     "contrasts",
     "flow",
     "fragility",
+    "gate_run",
     "gates",
     "limits",
+    "passes",
     "price",
     "routing",
     "seals",
