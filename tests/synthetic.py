@@ -47,6 +47,8 @@ ARMS = {
     "full": Arm("full", Home.ALL, Wording.CATALOGUE, "current"),
     "auto": Arm("auto", Home.LEAN, Wording.ROUTED, "current"),
     "baseline": Arm("baseline", Home.NONE, Wording.BARE),
+    "injected": Arm("injected", Home.NONE, Wording.INJECTION),
+    "placebo": Arm("placebo", Home.NONE, Wording.INJECTION, shadow="injected"),
 }
 MODEL = "claude-opus-5-5"
 
@@ -58,6 +60,8 @@ def register(
     repeats=4,
     steps=("task",),
     simulated=False,
+    kind=Kind.FEATURE,
+    gate=None,
     **plan,
 ) -> Registration:
     """A sealed registration; trials in plain order, block after block."""
@@ -72,7 +76,7 @@ def register(
             created_at="2026-11-30T05:00:00.000+00:00",
             plan=Plan("made@1", arms=tuple(arms), repeats=repeats, model=MODEL, **plan),
             corpus_digest="c" * 64,
-            cases=tuple(_case(case, steps) for case in cases),
+            cases=tuple(_case(case, steps, kind) for case in cases),
             arms=tuple(
                 ArmSeal(ARMS[arm], None, None, ("skill-a", "skill-b"), {})
                 for arm in arms
@@ -87,6 +91,7 @@ def register(
             n_planned_calls=len(order) * len(steps),
             run_source="1" * 64,
             analysis_source=registration.source_digests()[1],
+            gate=gate,
         )
     )
 
@@ -173,12 +178,12 @@ def infrastructure(key: TrialKey, attempt=1) -> TrialResult:
     return made
 
 
-def _case(name, steps) -> CaseSeal:
+def _case(name, steps, kind) -> CaseSeal:
     digests = Digests("a" * 64, "b" * 64, f"grader-{name}", "d" * 64)
     return CaseSeal(
         id=name,
         title=f"Case {name}",
-        kind=Kind.FEATURE,
+        kind=kind,
         hypothesis="The skill shows what to do.",
         steps=tuple(steps),
         skills=dict.fromkeys(steps, ("skill-a",)),
