@@ -231,6 +231,7 @@ MORE = '\n[other] # last\ncases = ["greet"]\narms = ["full"]\nrepeats = 1\n'
         ('[\n\t"greet", # a, b\n]', '[\n\t"greet", # a, b\n\t"more",\n]'),
         ('[\n "greet" # "greet"\n ]', '[\n "greet", # "greet"\n "more"\n ]'),
         ('[\n "greet"]', '[\n "greet", "more"]'),
+        ('["greet",\n]', '["greet", "more",\n]'),
     ],
 )
 def test_a_line_more_in_corpora_leaves_the_rest_as_it_was(root, before, after):
@@ -249,6 +250,7 @@ def test_a_new_table_comes_after_all_that_is_there(root, end):
     path.write_bytes(old)
     new_case(root, "more", into="mine@2")
     assert path.read_bytes().startswith(old)
+    assert b'\n\n["mine@2"]\n' in path.read_bytes().replace(b"\r", b"")
     assert corpus.load_corpora(root)["mine@2"].cases == ("more",)
     assert corpus.load_corpora(root)["tiny"].cases == ("greet",)
 
@@ -296,7 +298,7 @@ REFUSED = {
     "link to nothing": (
         lambda root: (root / "graders/late").symlink_to("nowhere"),
         {},
-        "graders/late",
+        "nothing of this name",
     ),
     "case listed": (
         _corpora(lambda text: text.replace('["greet"]', '["greet", "late"]')),
