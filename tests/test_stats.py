@@ -1,103 +1,133 @@
-"""Intervals and tests, held against vectors and against counting by hand."""
+"""Intervals and tests: held against vectors, other libraries and counting by hand.
+
+Vectors come from the file that EVALKIT_STATS_VECTORS names, else from that in the
+repository. Each is one test, to its own tolerance, over every key of its outputs.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import re
+import time
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
+import stats_families as known
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+from statsmodels.stats import contingency_tables, multitest, power, proportion
+from statsmodels.stats.weightstats import ttost_paired
 
 from evalkit import stats
-from evalkit.stats import Interval, PValue, Refusal, Stratum
+from evalkit.stats import GateRule, Interval, PValue, Refusal, Stratum, Times
 
 VECTORS = Path(
     os.environ.get("EVALKIT_STATS_VECTORS")
     or Path(__file__).parent / "data" / "stats_vectors.json"
 )
-KNOWN = {row["id"]: row for row in json.loads(VECTORS.read_text())["vectors"]}
+ROWS = json.loads(VECTORS.read_text())["vectors"]
 
 
-def strata_of(name):
-    scores = KNOWN[name]["inputs"]["scores"]
-    return [Stratum(tuple(c["auto"]), tuple(c["baseline"])) for c in scores.values()]
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_a_vector(row):
+    family = known.family_of(row)
+    for key, expected in row["outputs"].items():
+        try:
+            found = family.ask(row["inputs"], key, ROWS)
+        except KeyError as error:
+            raise AssertionError(
+                f"{row['id']}: nobody here knows the output {key!r}"
+            ) from error
+        where = f"{row['id']}: {key} {known.DO_NOT_USE.get(key, '')}"
+        hold(found, expected, row["tol"], where, key)
 
 
-def test_the_exact_permutation_test_counts_what_the_vector_counts():
-    expected = KNOWN["stratified_permutation_exact"]["outputs"]
-    strata = strata_of("stratified_permutation_exact")
-    found = stats.permutation_test(strata, seed=1)
-    assert isinstance(found, PValue)
-    assert found.n_permutations == expected["n_perm"]
-    assert round(found.p * found.n_permutations) == expected["count_two_sided"]
-    assert found.p == pytest.approx(expected["p_two_sided"], abs=1e-9)
-    assert stats.mean_difference(strata) == pytest.approx(
-        expected["mean_diff"], abs=1e-9
-    )
+def hold(found, expected, tol, where, key):
+    """The answer is the expected one; a refusal is where p would be 1, or nothing."""
+    if isinstance(found, Refusal):
+        assert found.sentence
+        nothing = expected is None or expected == "refuse"
+        of_one = expected == 1 and known.P_OF_ONE.match(key)
+        assert nothing or of_one, f"{where}: refused ({found.sentence}) for {expected}"
+    elif isinstance(expected, dict):
+        assert set(found) == set(expected), where
+        for name, value in expected.items():
+            hold(found[name], value, tol, f"{where}.{name}", key)
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for at, pair in enumerate(zip(found, expected, strict=True)):
+            hold(*pair, tol, f"{where}[{at}]", key)
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=tol, abs=tol), where
+    elif isinstance(expected, int) and not isinstance(expected, bool):
+        assert found == pytest.approx(expected, abs=tol), where
+    else:
+        assert found == expected, where
 
 
-def test_the_stratified_welch_interval_is_that_of_the_vector():
-    expected = KNOWN["stratified_welch_ci"]["outputs"]
-    found = stats.welch_interval(strata_of("stratified_welch_ci"), confidence=0.95)
-    assert isinstance(found, Interval)
-    assert [found.low, found.high] == pytest.approx(expected["ci95"], abs=1e-9)
-    assert found.se == pytest.approx(expected["se"], abs=1e-9)
-    assert found.df == pytest.approx(expected["df"], abs=1e-8)
-    assert found.n_constant_cells == expected["zero_variance_cells"]
+def test_a_vector_of_no_known_family_fails_with_a_sentence():
+    row = {"id": "novel", "inputs": {"q": 1}, "outputs": {"r": 2}}
+    with pytest.raises(LookupError, match="of no family known here"):
+        known.family_of(row)
 
 
-@pytest.mark.parametrize("name", [k for k in KNOWN if k.startswith("proportion_")])
-def test_intervals_of_rates_are_those_of_the_vectors(name):
-    asked, expected = KNOWN[name]["inputs"], KNOWN[name]["outputs"]
-    k, n = asked["k"], asked["n"]
-    assert stats.wilson(k, n) == pytest.approx(expected["wilson"], abs=1e-9)
-    assert stats.clopper_pearson(k, n) == pytest.approx(
-        expected["clopper_pearson"], abs=1e-9
-    )
+@pytest.mark.parametrize(
+    ("name", "like"),
+    [("mcnemar_7_3", "mcnemar_5_1"), ("other", "tost_tasks3"), ("x", "iqm_profile"),
+     ("signflip_tasks5", "signflip_tasks3"), ("y", "missing_pairs")],
+)  # fmt: skip
+def test_a_vector_is_known_by_its_name_or_its_shape(name, like):
+    (row,) = (row for row in ROWS if row["id"] == like)
+    assert known.family_of({**row, "id": name}).ask is known.family_of(row).ask
+
+
+def scores_of(name):
+    (row,) = (row for row in ROWS if row["id"] == name)
+    return known.strata_of(row["inputs"]["scores"])
+
+
+STRATA = [
+    Stratum((1.0, 1.0, 1.0, 8 / 9), (1.0, 8 / 9, 1.0, 7 / 9)),
+    Stratum((1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 0.875)),
+    Stratum((0.9, 1.0, 1.0, 1.0), (0.9, 0.8, 1.0, 0.9)),
+]
+
+
+# --- these tasks ---------------------------------------------------------------
 
 
 def test_passes_are_tested_as_zeros_and_ones():
-    """The scores of the permutation vector, cut to passed or not."""
     strata = [
         Stratum(*(tuple(float(x == 1) for x in cell) for cell in stratum))
-        for stratum in strata_of("stratified_permutation_exact")
+        for stratum in STRATA
     ]
     found = stats.permutation_test(strata, seed=1)
     assert isinstance(found, PValue)
     assert found.p == pytest.approx(0.187755102, abs=1e-9)
 
 
-def test_ratios_of_costs_are_those_of_the_vector():
-    asked, expected = KNOWN["cost_ratio"]["inputs"], KNOWN["cost_ratio"]["outputs"]
-    strata = [
-        Stratum(tuple(asked["a"][i : i + 4]), tuple(asked["b"][i : i + 4]))
-        for i in (0, 4, 8)
-    ]
-    logs = stats.log_strata(strata)
-    assert not isinstance(logs, Refusal)
-    assert math.exp(stats.mean_difference(logs)) == pytest.approx(
-        expected["gmr"], abs=1e-9
-    )
-    assert stats.ratio_of_totals(strata) == pytest.approx(
-        expected["ratio_of_totals"], abs=1e-9
-    )
-
-
 def test_a_permutation_p_agrees_with_listing_every_permutation():
     strata = [Stratum((0.3, 0.9), (0.1, 0.2)), Stratum((0.5, 1.0, 0.7), (0.6, 0.6))]
-    observed = abs(stats.mean_difference(strata))
+    observed = stats.mean_difference(strata)
     listed = [
-        abs(stats.mean_difference([one, other]))
+        stats.mean_difference([one, other])
         for one in _swapped(strata[0])
         for other in _swapped(strata[1])
     ]
-    expected = sum(value >= observed - 1e-12 for value in listed) / len(listed)
     found = stats.permutation_test(strata, seed=1)
+    greater = stats.permutation_test(strata, seed=1, alternative="greater")
     assert isinstance(found, PValue)
+    assert isinstance(greater, PValue)
     assert found.n_permutations == len(listed) == 60
-    assert found.p == pytest.approx(expected, abs=1e-12)
+    n_two = sum(abs(value) >= abs(observed) - 1e-12 for value in listed)
+    n_greater = sum(value >= observed - 1e-12 for value in listed)
+    assert found.p == pytest.approx(n_two / 60, abs=1e-12)
+    assert greater.p == pytest.approx(n_greater / 60, abs=1e-12)
 
 
 def _swapped(stratum):
@@ -110,6 +140,23 @@ def _swapped(stratum):
         )
 
 
+def test_one_stratum_agrees_with_scipy():
+    arm, other = STRATA[0]
+    expected = scipy_stats.permutation_test(
+        (arm, other), lambda a, b: np.mean(a) - np.mean(b)
+    )
+    found = stats.permutation_test([STRATA[0]], seed=1)
+    assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+def test_many_permutations_are_counted_where_few_sums_are_distinct():
+    strata = [Stratum((1.0,) * 12, (0.0,) * 12)] * 2
+    found = stats.permutation_test(strata, seed=7)
+    assert isinstance(found, PValue)
+    assert found.method == stats.EXACT
+    assert found.p == pytest.approx(2 / math.comb(24, 12) ** 2, rel=1e-9)
+
+
 def test_many_permutations_are_drawn_by_seed_and_never_give_zero():
     low = tuple(math.sqrt(n) for n in range(12))
     strata = [Stratum(tuple(9 + x for x in low), low)] * 2
@@ -120,27 +167,48 @@ def test_many_permutations_are_drawn_by_seed_and_never_give_zero():
     assert found.method == stats.DRAWN
 
 
-def test_drawn_and_counted_permutations_agree(monkeypatch):
-    strata = strata_of("stratified_permutation_exact")
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+def test_drawn_and_counted_permutations_agree(monkeypatch, alternative):
+    counted = stats.permutation_test(STRATA, seed=3, alternative=alternative)
     monkeypatch.setattr(stats.permutations, "MAX_EXACT", 1)
-    found = stats.permutation_test(strata, seed=3)
-    assert isinstance(found, PValue)
-    assert found.p == pytest.approx(0.0897959, abs=0.01)
+    found = stats.permutation_test(STRATA, seed=3, alternative=alternative)
+    assert found.method == stats.DRAWN
+    assert found.p == pytest.approx(counted.p, abs=0.01)
 
 
-def test_trials_all_alike_are_not_tested():
-    strata = [Stratum((1.0, 1.0), (1.0, 1.0)), Stratum((0.5, 0.5), (0.5, 0.5))]
-    assert isinstance(stats.permutation_test(strata, seed=1), Refusal)
+def test_drawn_permutations_do_not_hang_on_order_or_names(monkeypatch):
+    monkeypatch.setattr(stats.permutations, "MAX_EXACT", 1)
+    uneven = [*STRATA[:2], Stratum((0.9, 1.0), (0.9, 0.8, 1.0, 0.9))]
+    found = stats.permutation_test(uneven, seed=3)
+    turned = [Stratum(s.arm[::-1], s.comparator) for s in uneven[::-1]]
+    renamed = [Stratum(s.comparator, s.arm) for s in uneven]
+    assert stats.permutation_test(turned, seed=3) == found
+    assert stats.permutation_test(renamed, seed=3) == found
+
+
+def test_floats_that_should_be_equal_are_equal():
+    exact = [Stratum((0.3, 0.6, 0.9), (0.3, 0.3, 0.6))] * 2
+    noisy = [Stratum((0.1 + 0.2, 0.6, 0.9), (0.3, 0.1 + 0.2, 0.2 * 3))] * 2
+    expected = stats.permutation_test(exact, seed=1)
+    assert stats.permutation_test(noisy, seed=1).p == pytest.approx(expected.p, 1e-12)
+
+
+def test_counting_70_to_the_third_and_fifty_contrasts_takes_no_second():
+    begun = time.perf_counter()
+    stats.permutation_test(STRATA, seed=1)
+    for _ in range(50):
+        stats.permutation_test(STRATA, seed=1)
+    assert time.perf_counter() - begun < 2
 
 
 def test_cells_without_spread_give_no_interval_of_width_zero():
     strata = [Stratum((1.0, 1.0), (0.5, 0.5))]
     assert isinstance(stats.welch_interval(strata, confidence=0.95), Refusal)
+    assert isinstance(stats.equivalence_of_strata(strata, margin=0.1), Refusal)
 
 
 def test_a_constant_that_has_no_exact_mean_is_still_constant():
-    cell = (0.1, 0.1, 0.1)
-    strata = [Stratum(cell, (0.7, 0.7, 0.7))]
+    strata = [Stratum((0.1, 0.1, 0.1), (0.7, 0.7, 0.1 + 0.6))]
     assert isinstance(stats.welch_interval(strata, confidence=0.95), Refusal)
 
 
@@ -149,34 +217,191 @@ def test_a_single_trial_in_a_cell_gives_no_interval():
     assert isinstance(stats.welch_interval(strata, confidence=0.95), Refusal)
 
 
-def test_zeros_have_no_ratio_of_means_but_one_of_totals():
-    strata = [Stratum((0.0, 3.0), (1.0, 1.0))]
-    assert isinstance(stats.log_strata(strata), Refusal)
-    assert stats.ratio_of_totals(strata) == 1.5
-    assert stats.ratio_of_totals([Stratum((1.0,), (0.0,))]) is None
-
-
-def test_no_trials_have_no_rate():
-    assert stats.wilson(0, 0) is None
-    assert stats.clopper_pearson(0, 0) is None
-
-
 def test_a_difference_without_trials_is_refused():
     with pytest.raises(ValueError, match="needs a case"):
         stats.mean_difference([])
 
 
-def test_passes_at_least_once_and_every_time():
-    for name, row in KNOWN.items():
-        if name.startswith("passk_"):
-            n, c, k = (row["inputs"][key] for key in "nck")
-            assert stats.pass_at_k(n, c, k) == pytest.approx(
-                row["outputs"]["pass_at_k"], abs=1e-9
-            )
-            assert stats.pass_hat_k(n, c, k) == pytest.approx(
-                row["outputs"]["pass_hat_k"], abs=1e-9
-            )
-    assert isinstance(stats.pass_at_k(2, 1, 3), Refusal)
+# --- tasks like these ----------------------------------------------------------
+
+SIX = [0.1, 0.0, 0.2, 0.1, -0.1, 0.3]
+
+
+def test_below_six_cases_nothing_is_claimed_of_tasks_like_these():
+    five = SIX[:5]
+    strata = [Stratum((2.0 + d, 2.0), (1.0, 3.0)) for d in five]
+    for found in (
+        stats.sign_flip_test(five, seed=1),
+        stats.t_test(five),
+        stats.t_interval(five, confidence=0.95),
+        stats.clustered_interval(five * 2, [*range(5)] * 2, confidence=0.95),
+        stats.equivalence_of_cases(five, margin=0.5),
+        stats.ratio_of_cases(strata, confidence=0.95),
+        stats.icc1(five * 2, [*range(5)] * 2),
+        stats.signed_rank_test(five),
+    ):
+        assert isinstance(found, Refusal)
+        assert "5 of at least 6" in found.sentence or "4 of at" in found.sentence
+
+
+def test_from_six_cases_on_they_are_claimed():
+    assert stats.sign_flip_test(SIX, seed=1).p == pytest.approx(
+        scipy_stats.permutation_test(
+            (SIX,), np.mean, permutation_type="samples", n_resamples=np.inf
+        ).pvalue
+    )
+    expected = scipy_stats.ttest_1samp(SIX, 0).confidence_interval(0.95)
+    found = stats.t_interval(SIX, confidence=0.95)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_many_sign_flips_are_drawn_by_seed():
+    many = [math.sqrt(n) for n in range(1, 41)]
+    found = stats.sign_flip_test(many, seed=2)
+    assert found.p == 1 / 20_000
+    assert found == stats.sign_flip_test(many[::-1], seed=2)
+    mixed = [x * (-1) ** i for i, x in enumerate(many)]
+    p = stats.sign_flip_test(mixed, seed=2).p
+    assert p == stats.sign_flip_test([-x for x in mixed], seed=2).p
+    assert p == pytest.approx(
+        2 * scipy_stats.norm.sf(abs(sum(mixed)) / math.hypot(*mixed)), abs=0.03
+    )
+
+
+def test_one_cluster_has_no_standard_error():
+    found = stats.clustered_error([0.1, 0.2, 0.4], ["a"] * 3)
+    assert isinstance(found, Refusal)
+    assert "two cases" in found.sentence
+
+
+def test_clusters_alike_have_no_standard_error():
+    found = stats.clustered_error([0.1, 0.3, 0.3, 0.1], [1, 1, 2, 2])
+    assert isinstance(found, Refusal)
+
+
+def test_a_clustered_interval_is_by_t():
+    values, clusters = SIX + SIX[::-1], [*range(6)] * 2
+    error = stats.clustered_error(values, clusters)
+    found = stats.clustered_interval(values, clusters, confidence=0.95)
+    half = error.se * scipy_stats.t.ppf(0.975, 5)
+    assert found.high - found.low == pytest.approx(2 * half)
+
+
+def test_equivalence_agrees_with_statsmodels():
+    found = stats.equivalence_of_cases(SIX, margin=0.3)
+    p, lower, upper = ttost_paired(np.array(SIX), np.zeros(6), -0.3, 0.3)
+    assert (found.p, found.p_lower, found.p_upper) == pytest.approx(
+        (p, lower[1], upper[1])
+    )
+    assert found.shown is bool(p < 0.05)
+
+
+def test_equivalence_of_these_tasks_uses_the_error_of_the_interval():
+    found = stats.equivalence_of_strata(STRATA, margin=0.2)
+    interval = stats.welch_interval(STRATA, confidence=0.90)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    t = (stats.mean_difference(STRATA) - 0.2) / interval.se
+    assert found.p_upper == pytest.approx(scipy_stats.t.cdf(t, interval.df))
+    assert found.shown
+
+
+def test_equivalence_needs_a_margin():
+    with pytest.raises(ValueError, match="margin"):
+        stats.equivalence_of_cases(SIX, margin=0.0)
+
+
+def test_a_bootstrap_over_few_cases_is_refused():
+    assert isinstance(stats.bootstrap_interval(SIX, confidence=0.95, seed=1), Refusal)
+    assert isinstance(stats.exact_bootstrap([0.1, 0.1]), Refusal)
+    assert isinstance(
+        stats.bootstrap_interval([0.2] * 12, confidence=0.95, seed=1), Refusal
+    )
+
+
+@pytest.mark.parametrize("n_distinct", [8, 1000])
+def test_a_bootstrap_by_counts_is_that_by_index(n_distinct):
+    rng = np.random.default_rng(4)
+    values = rng.integers(0, n_distinct, 1000) / n_distinct
+    pairs = np.column_stack([values, np.roll(values, 1)])
+    means = stats.bootstrap_means(pairs, 20_000, seed=1)
+    difference = pairs[:, 0] - pairs[:, 1]
+    assert means.shape == (20_000,)
+    assert means.mean() == pytest.approx(difference.mean(), abs=1e-3)
+    expected = difference.std() / math.sqrt(1000)
+    assert means.std() == pytest.approx(expected, rel=0.03)
+    again = stats.bootstrap_means(rng.permutation(difference), 20_000, seed=1)
+    assert np.array_equal(means, again)
+
+
+def test_a_bootstrap_interval_is_near_that_of_scipy():
+    d = [math.sin(n) for n in range(40)]
+    found = stats.bootstrap_interval(d, confidence=0.9, seed=3)
+    expected = scipy_stats.bootstrap(
+        (d,), np.mean, confidence_level=0.9, method="percentile", rng=1
+    ).confidence_interval
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.01)
+
+
+# --- rates ---------------------------------------------------------------------
+
+
+def test_no_trials_have_no_rate():
+    for interval in (stats.wilson, stats.clopper_pearson, stats.jeffreys):
+        assert interval(0, 0) is None
+    assert isinstance(stats.newcombe(0, 0, 1, 2), Refusal)
+    assert isinstance(stats.fisher(0, 0, 1, 2), Refusal)
+    assert isinstance(stats.hierarchical_rate([], []), Refusal)
+    assert isinstance(stats.macro(stats.pass_at_k, [], 1), Refusal)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize(("k", "n"), [(0, 7), (3, 7), (7, 7), (41, 90)])
+def test_intervals_of_rates_agree_with_scipy(k, n, confidence):
+    test = scipy_stats.binomtest(k, n)
+    assert stats.wilson(k, n, confidence=confidence) == pytest.approx(
+        tuple(test.proportion_ci(confidence, "wilson")), abs=1e-12
+    )
+    assert stats.clopper_pearson(k, n, confidence=confidence) == pytest.approx(
+        tuple(test.proportion_ci(confidence, "exact")), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("four", [(3, 5, 1, 6), (9, 9, 4, 9), (0, 4, 4, 4)])
+def test_two_rates_agree_with_statsmodels_and_scipy(four):
+    k, n, k_other, n_other = four
+    assert stats.newcombe(*four) == pytest.approx(
+        proportion.confint_proportions_2indep(*four, method="newcomb"), abs=1e-9
+    )
+    table = [[k, k_other], [n - k, n_other - k_other]]
+    assert stats.fisher(*four) == pytest.approx(scipy_stats.fisher_exact(table).pvalue)
+    assert stats.boschloo(*four) == pytest.approx(
+        scipy_stats.boschloo_exact(table).pvalue, abs=1e-6
+    )
+    one, other = np.random.default_rng(1).beta(
+        [[k + 1], [k_other + 1]], [[n - k + 1], [n_other - k_other + 1]], (2, 40_000)
+    )
+    assert stats.probability_greater(*four) == pytest.approx(
+        float((one > other).mean()), abs=0.01
+    )
+
+
+def test_all_passing_in_both_arms_is_bounded_and_not_tested():
+    for test in (stats.fisher, stats.boschloo):
+        found = test(12, 12, 12, 12)
+        assert isinstance(found, Refusal)
+        assert found.bounds["newcombe_half_width"] == pytest.approx(0.242494, abs=1e-6)
+    assert "no trial passed" in stats.fisher(0, 3, 0, 3).sentence
+
+
+@pytest.mark.parametrize(("b", "c"), [(5, 1), (2, 9), (4, 4)])
+def test_discordant_pairs_agree_with_statsmodels(b, c):
+    found = stats.mcnemar(b, c)
+    table = [[3, b], [c, 2]]
+    assert found.p == pytest.approx(contingency_tables.mcnemar(table).pvalue)
+    half = scipy_stats.binom.pmf(min(b, c), b + c, 0.5)
+    assert found.p_mid == pytest.approx(
+        2 * scipy_stats.binom.cdf(min(b, c), b + c, 0.5) - half
+    )
 
 
 def test_no_discordant_pair_gives_bounds_and_no_p():
@@ -184,8 +409,329 @@ def test_no_discordant_pair_gives_bounds_and_no_p():
     assert isinstance(found, Refusal)
     assert found.bounds["newcombe_half_width"] == pytest.approx(0.242494, abs=1e-6)
     assert found.bounds["discordance"] == pytest.approx(0.220922, abs=1e-6)
+    assert "no discordant pair among 12" in found.sentence
+    assert stats.mcnemar(0, 0).bounds == {}
 
 
-def test_a_gate_of_two_and_two_is_fooled_one_time_in_four():
-    worst = stats.worst_false_pass(stats.GateRule(2, 1, 2))
-    assert worst == pytest.approx((0.25, math.sqrt(0.5)), abs=1e-9)
+def test_more_tries_than_trials_have_no_rate():
+    assert isinstance(stats.pass_at_k(2, 1, 3), Refusal)
+    assert isinstance(stats.pass_hat_k(2, 1, 3), Refusal)
+    found = stats.macro(stats.pass_hat_k, [(4, 3), (2, 2)], 3)
+    assert isinstance(found, Refusal)
+    assert "1 of 2 cases" in found.sentence
+
+
+def test_cases_weigh_the_same_in_a_macro_mean():
+    assert stats.macro(stats.pass_hat_k, [(4, 3), (2, 2)], 2) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(("n", "c", "k"), [(5, 3, 2), (6, 1, 4)])
+def test_pass_at_k_counts_every_choice_of_trials(n, c, k):
+    chosen = list(combinations([True] * c + [False] * (n - c), k))
+    assert stats.pass_at_k(n, c, k) == pytest.approx(np.mean([*map(any, chosen)]))
+    assert stats.pass_hat_k(n, c, k) == pytest.approx(np.mean([*map(all, chosen)]))
+
+
+def test_impossible_counts_are_errors():
+    for call in (
+        lambda: stats.wilson(3, 2),
+        lambda: stats.mcnemar(-1, 2),
+        lambda: stats.pass_at_k(2, 3, 1),
+        lambda: stats.pass_at_k(2, 1, 0),
+        lambda: stats.sign_test(3, 2),
+        lambda: stats.ceiling_bound(0),
+        lambda: stats.hierarchical_rate([3], [2]),
+        lambda: stats.worst_false_pass(GateRule(2, 3, 2)),
+        lambda: stats.t_detectable(1, sd=0.1),
+        lambda: stats.stratified_detectable([(1, 4)], [0.1]),
+        lambda: stats.bootstrap_means([], 10, 1),
+    ):
+        with pytest.raises(ValueError, match=r"\w+ "):
+            call()
+
+
+@pytest.mark.parametrize(
+    "rule", [GateRule(2, 1, 2), GateRule(3, 1, 2), GateRule(5, 2, 4), GateRule(2, 2, 2)]
+)
+def test_the_worst_false_pass_is_nowhere_exceeded(rule):
+    worst = stats.worst_false_pass(rule)
+    rates = np.linspace(0, 1, 997)
+    seen = max(stats.passing_probability(rule, p, p) for p in rates)
+    assert seen <= worst.probability + 1e-12
+    assert worst.probability == pytest.approx(seen, abs=1e-5)
+
+
+def test_a_gate_counts_every_outcome():
+    def chance(k, p):
+        return math.comb(3, k) * p**k * (1 - p) ** (3 - k)
+
+    expected = (chance(0, 0.3) + chance(1, 0.3)) * (chance(2, 0.8) + chance(3, 0.8))
+    found = stats.passing_probability(GateRule(3, 1, 2), 0.3, 0.8)
+    assert found == pytest.approx(expected)
+
+
+# --- families, power, time, money ----------------------------------------------
+
+
+def test_adjusted_p_agree_with_statsmodels():
+    p = [0.04, 0.001, 0.3, 0.012, 0.012]
+    family = {str(i): value for i, value in enumerate(p)}
+    for ours, theirs in ((stats.holm, "holm"), (stats.benjamini_hochberg, "fdr_bh")):
+        expected = multitest.multipletests(p, method=theirs)[1]
+        assert [*ours(family).values()] == pytest.approx(list(expected))
+
+
+def test_a_refused_member_still_counts_in_its_family():
+    assert stats.holm({"a": 0.01, "b": None}) == {"a": 0.02, "b": None}
+    assert stats.benjamini_hochberg({"a": 0.01, "b": None}) == {"a": 0.02, "b": None}
+    assert stats.benjamini_hochberg({"b": None}) == {"b": None}
+
+
+def test_power_by_t_agrees_with_statsmodels():
+    ask = power.TTestPower()
+    for n in (3, 12, 40):
+        expected = 0.2 * ask.solve_power(nobs=n, alpha=0.05, power=0.9)
+        found = stats.t_detectable(n, sd=0.2, power=0.9)
+        assert found == pytest.approx(expected, rel=1e-5)
+    expected = ask.solve_power(effect_size=0.8, alpha=0.01, power=0.8)
+    found = stats.t_sample_size(0.8, sd=1.0, alpha=0.01)
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert stats.t_sample_size(1e6, sd=1.0) == 2.0
+
+
+def test_a_stratified_design_detects_what_a_t_test_of_its_error_does():
+    one, twice = stats.stratified_detectable([(4, 4)] * 3, [0.1, 0.2])
+    se = 0.1 * math.sqrt(3 * (1 / 4 + 1 / 4)) / 3
+    limit = scipy_stats.t.ppf(0.975, 18)
+    law = scipy_stats.nct(18, one.difference / se)
+    assert law.sf(limit) + law.cdf(-limit) == pytest.approx(0.8)
+    assert twice.difference == pytest.approx(2 * one.difference)
+    assert twice.sd == 0.2
+
+
+def test_an_impossible_power_is_an_error():
+    with pytest.raises(ValueError, match="power"):
+        stats.t_detectable(5, sd=0.1, power=1.0)
+
+
+def test_zeros_have_no_ratio_of_means_but_one_of_totals():
+    strata = [Stratum((0.0, 3.0), (1.0, 1.0))]
+    assert isinstance(stats.log_strata(strata), Refusal)
+    assert isinstance(stats.ratio_of_cases(strata, confidence=0.95), Refusal)
+    assert isinstance(stats.ratio_of_pairs([0.0], [1.0], confidence=0.95), Refusal)
+    assert stats.ratio_of_totals(strata) == 1.5
+    assert stats.ratio_of_totals([Stratum((1.0,), (0.0,))]) is None
+
+
+def test_equal_ratios_give_no_interval():
+    found = stats.ratio_of_pairs([0.2 * n for n in range(1, 9)],
+                                 [0.1 * n for n in range(1, 9)], confidence=0.95)  # fmt: skip
+    assert isinstance(found, Refusal)
+
+
+SLOW = Times((120, 180, 600, 310), (True, True, False, True), 600)
+
+
+def test_times_under_different_limits_are_not_compared():
+    other = SLOW._replace(limit_s=300)
+    assert isinstance(stats.contrast_times(SLOW, other), Refusal)
+    assert isinstance(stats.log_rank(SLOW, other), Refusal)
+    assert isinstance(stats.log_rank(SLOW, Times((), (), 600)), Refusal)
+
+
+def test_times_that_tell_nothing_are_not_tested():
+    never = Times((600, 600), (False, False), 600)
+    same = Times((5, 5), (True, True), 600)
+    assert isinstance(stats.log_rank(never, never), Refusal)
+    assert isinstance(stats.log_rank(same, same), Refusal)
+    assert stats.median_time(never) is None
+    assert stats.restricted_mean_time(never) == 600
+
+
+def test_a_restricted_mean_is_the_mean_where_all_ran_to_the_limit():
+    assert stats.restricted_mean_time(SLOW) == pytest.approx(
+        (120 + 180 + 600 + 310) / 4
+    )
+    early = Times((100, 200, 600), (True, False, True), 600)
+    assert stats.restricted_mean_time(early) == pytest.approx(100 + 500 * 2 / 3)
+
+
+def test_a_contrast_of_times_says_all_of_it():
+    quick = Times((90, 130, 200, 260), (True,) * 4, 600)
+    found = stats.contrast_times(SLOW, quick)
+    assert found.mean_s == 302.5
+    assert found.comparator_mean_s == 170
+    assert (found.median_s, found.comparator_median_s) == (310, 200)
+    assert 0 < found.test.p < 1
+
+
+def test_missing_pairs_that_could_turn_the_sign_say_so():
+    found = stats.missing_pairs([1.0, None, 0.5], [0.5, 0.5, None])
+    assert found.straddles
+    assert "could reverse" in found.sentence
+    assert (found.low, found.high) == pytest.approx((-0.5 / 3, 1.5 / 3))
+    sure = stats.missing_pairs([1.0] * 9 + [None], [0.0] * 10)
+    assert not sure.straddles
+    assert "keep its sign" in sure.sentence
+    assert "no pair" in stats.missing_pairs([1.0], [0.0]).sentence
+    assert isinstance(stats.missing_pairs([], []), Refusal)
+    assert stats.missing_pairs([None], [1.0]).complete_case is None
+
+
+# --- descriptions --------------------------------------------------------------
+
+
+def test_agreement_of_unequal_clusters():
+    values, clusters = [1, 2, 3, 5, 6, 9, 8.0], [1, 1, 1, 2, 2, 3, 3]
+    found = stats.icc1(values, clusters, n_least=2)
+    groups = ([1, 2, 3], [5, 6], [9, 8])
+    f = scipy_stats.f_oneway(*groups).statistic
+    size = (7 - (9 + 4 + 4) / 7) / 2
+    assert found == pytest.approx((f - 1) / (f + size - 1))
+
+
+def test_agreement_needs_repeats_and_spread():
+    assert isinstance(stats.icc1([1.0, 2.0], [1, 2], n_least=2), Refusal)
+    assert isinstance(stats.icc1([1.0] * 4, [1, 1, 2, 2], n_least=2), Refusal)
+    assert isinstance(stats.variance_ratio([1.0] * 4, [1, 1, 2, 2]), Refusal)
+    assert isinstance(stats.correlation([1.0, 1.0], [1.0, 2.0]), Refusal)
+
+
+def test_signed_ranks_agree_with_scipy_where_none_is_tied():
+    d = [0.1, -0.25, 0.3, 0.7, -0.05, 0.9, 1.1]
+    found = stats.signed_rank_test(d)
+    expected = scipy_stats.wilcoxon(d, method="exact")
+    assert (found.statistic, found.p) == pytest.approx(tuple(expected))
+
+
+def test_ranks_of_nothing_are_refused():
+    assert isinstance(stats.signed_rank_test([0.0] * 9, n_least=1), Refusal)
+    assert isinstance(stats.sign_test(0, 0), Refusal)
+    assert isinstance(stats.hodges_lehmann([0.0], keep_zeros=False), Refusal)
+
+
+def test_a_score_that_was_whole_gains_nothing():
+    assert isinstance(stats.normalised_gain(1.0, 1.0), Refusal)
+
+
+def test_ties_stay_on_the_front():
+    points = {"a": (1.0, 0.5), "b": (1.0, 0.5), "c": (1.0, 0.4), "d": (0.5, 0.1)}
+    assert set(stats.pareto_front(points)) == {"a", "b", "d"}
+
+
+def test_picks_where_nothing_is_needed():
+    found = stats.hits([[], []], [[], ["x"]])
+    assert (found.exact, found.any_hit, found.top1) == (0.5, None, None)
+    assert isinstance(stats.hits([], []), Refusal)
+    table = stats.by_class([["a"], ["a", "b"]], [["a"], ["b"]])
+    assert table["a"].recall == 0.5
+    assert table["b"] == (1.0, 1.0, 1.0)
+
+
+# --- properties ----------------------------------------------------------------
+
+SCORES = st.sampled_from([0.0, 0.1 + 0.2, 0.3, 1 / 3, 0.5, 0.7, 7 / 9, 1.0])
+CELLS = st.lists(SCORES, min_size=1, max_size=4).map(tuple)
+DESIGNS = st.lists(st.builds(Stratum, CELLS, CELLS), min_size=1, max_size=4)
+
+
+@given(st.floats(-5, 5), st.integers(1, 12), st.integers(2, 5))
+def test_constant_data_give_no_p_and_no_interval(value, n_cases, n_trials):
+    """Every function that could: none gives width 0 or a p of 1."""
+    cell = (value,) * n_trials
+    strata = [Stratum(cell, cell)] * n_cases
+    zeros, same = [0.0] * n_cases, [value] * n_cases
+    clusters = [i // n_trials for i in range(n_cases * n_trials)]
+    for found in (
+        stats.permutation_test(strata, seed=1),
+        stats.welch_interval(strata, confidence=0.95),
+        stats.equivalence_of_strata(strata, margin=0.1),
+        stats.sign_flip_test(zeros, seed=1, n_least=2),
+        stats.t_test(same, n_least=2),
+        stats.t_interval(same, confidence=0.95, n_least=2),
+        stats.clustered_error([value] * len(clusters), clusters),
+        stats.clustered_interval(
+            [value] * len(clusters), clusters, confidence=0.9, n_least=2
+        ),
+        stats.equivalence_of_cases(same, margin=0.1, n_least=2),
+        stats.icc1([value] * len(clusters), clusters, n_least=2),
+        stats.signed_rank_test(zeros, n_least=1),
+        stats.bootstrap_interval(same, confidence=0.95, seed=1),
+        stats.exact_bootstrap(same),
+        stats.correlation(same, same),
+        stats.mcnemar(0, 0, both=n_cases, neither=n_trials),
+        stats.fisher(n_cases, n_cases, n_trials, n_trials),
+        stats.boschloo(0, n_cases, 0, n_trials),
+        stats.ratio_of_pairs([3.7] * n_cases, [1.3] * n_cases, confidence=0.9),
+    ):
+        assert isinstance(found, Refusal)
+        assert found.sentence
+
+
+@given(st.integers(1, 300), st.data())
+def test_an_interval_of_a_rate_has_width(n, data):
+    k = data.draw(st.sampled_from([0, n, n // 2]))
+    for interval in (stats.wilson, stats.clopper_pearson, stats.jeffreys):
+        low, high = interval(k, n)
+        assert 0 <= low < high <= 1
+        assert low <= k / n <= high or interval is stats.jeffreys
+    low, high = stats.newcombe(k, n, k, n)
+    assert low < 0 < high
+
+
+@given(DESIGNS)
+def test_a_permutation_p_is_the_same_for_both_arms_and_any_order(strata):
+    found = stats.permutation_test(strata, seed=1)
+    turned = [Stratum(s.comparator[::-1], s.arm[::-1]) for s in strata[::-1]]
+    again = stats.permutation_test(turned, seed=1)
+    assert type(found) is type(again)
+    if isinstance(found, PValue):
+        assert again.p == pytest.approx(found.p, abs=1e-12)
+
+
+@given(DESIGNS, st.randoms(use_true_random=False))
+def test_no_statistic_hangs_on_the_order_of_trials(strata, rng):
+    shuffled = [
+        Stratum(*(tuple(rng.sample(cell, len(cell))) for cell in s)) for s in strata
+    ]
+    rng.shuffle(shuffled)
+    for ask in (
+        lambda x: stats.permutation_test(x, seed=1, alternative="greater"),
+        lambda x: stats.welch_interval(x, confidence=0.95),
+        lambda x: stats.equivalence_of_strata(x, margin=0.2),
+        lambda x: stats.t_interval([s.difference for s in x], confidence=0.9),
+        lambda x: stats.sign_flip_test([s.difference for s in x], seed=1, n_least=2),
+    ):
+        one, other = ask(strata), ask(shuffled)
+        assert type(one) is type(other)
+        if not isinstance(one, Refusal):
+            numbers = [x for x in one if isinstance(x, float)]
+            again = [x for x in other if isinstance(x, float)]
+            assert again == pytest.approx(numbers, rel=1e-9, abs=1e-12)
+
+
+@given(DESIGNS)
+def test_an_interval_is_never_without_width(strata):
+    found = stats.welch_interval(strata, confidence=0.95)
+    if isinstance(found, Interval):
+        assert found.low < found.high
+
+
+@given(st.lists(SCORES, min_size=6, max_size=30), st.lists(SCORES, min_size=30))
+def test_intervals_of_cases_have_width(arm, comparator):
+    d = [a - b for a, b in zip(arm, comparator, strict=False)]
+    assume(len(d) >= 6)
+    found = stats.t_interval(d, confidence=0.95)
+    if isinstance(found, Interval):
+        assert found.low < found.high
+    else:
+        assert max(d) - min(d) < 1e-9
+    flipped = stats.sign_flip_test(d, seed=1)
+    if isinstance(flipped, PValue):
+        mirrored = stats.sign_flip_test([-x for x in d], seed=1)
+        assert mirrored.p == pytest.approx(flipped.p, abs=1e-12)
+
+
+def test_a_refusal_is_a_sentence_without_code():
+    found = stats.sign_flip_test([0.1], seed=1)
+    assert re.fullmatch(r"[a-z][^_{}]+", found.sentence)

@@ -6,12 +6,12 @@ at most so often and the injected arm at least so often.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-import numpy as np
 import scipy
 
-_N_STARTS = 2001
+_N_STARTS = 1000
 
 
 class GateRule(NamedTuple):
@@ -38,11 +38,9 @@ def passing_probability(rule: GateRule, p_baseline: float, p_injected: float) ->
 def worst_false_pass(rule: GateRule) -> Worst:
     """The rate, the same in both arms, at which the gate is fooled most often."""
     _check(rule)
-    rates = np.linspace(0.0, 1.0, _N_STARTS)
-    grown = [passing_probability(rule, p, p) for p in rates.tolist()]
-    place = int(np.argmax(grown))
-    low, high = rates[max(place - 1, 0)], rates[min(place + 1, _N_STARTS - 1)]
-    at = float(rates[place])
+    rates = [i / _N_STARTS for i in range(_N_STARTS + 1)]
+    at = max(rates, key=lambda p: passing_probability(rule, p, p))
+    low, high = max(0.0, at - 1 / _N_STARTS), min(1.0, at + 1 / _N_STARTS)
     # Where the slope changes sign the maximum lies inside, else at an end.
     if _slope(low, rule) > 0 > _slope(high, rule):
         at = float(scipy.optimize.brentq(_slope, low, high, args=(rule,), xtol=1e-15))
@@ -50,22 +48,28 @@ def worst_false_pass(rule: GateRule) -> Worst:
 
 
 def _quiet(rule: GateRule, p: float) -> float:
-    return float(scipy.stats.binom.cdf(rule.most_baseline, rule.n, p))
+    return math.fsum(_chance(k, rule.n, p) for k in range(rule.most_baseline + 1))
 
 
 def _loud(rule: GateRule, p: float) -> float:
-    return float(scipy.stats.binom.sf(rule.least_injected - 1, rule.n, p))
+    return math.fsum(
+        _chance(k, rule.n, p) for k in range(rule.least_injected, rule.n + 1)
+    )
 
 
 def _slope(p: float, rule: GateRule) -> float:
     """Derivative of the probability of passing, both rates being p.
 
-    The tail of a binomial has the derivative n * pmf(k; n - 1, p).
+    The tail of a binomial has the derivative n * chance(k; n - 1, p).
     """
-    n, pmf = rule.n, scipy.stats.binom.pmf
-    quieter = -n * float(pmf(rule.most_baseline, n - 1, p))
-    louder = n * float(pmf(rule.least_injected - 1, n - 1, p))
+    quieter = -rule.n * _chance(rule.most_baseline, rule.n - 1, p)
+    louder = rule.n * _chance(rule.least_injected - 1, rule.n - 1, p)
     return quieter * _loud(rule, p) + _quiet(rule, p) * louder
+
+
+def _chance(k: int, n: int, p: float) -> float:
+    """Probability of k passes in n trials."""
+    return math.comb(n, k) * p**k * (1 - p) ** (n - k) if 0 <= k <= n else 0.0
 
 
 def _check(rule: GateRule) -> None:

@@ -90,6 +90,9 @@ def permutation_test(
     )
     scale = scale_of(x for s in strata for cell in s for x in cell)
     observed = sum(in_units(s.difference, scale) for s in strata)
+    if alternative == "two-sided" and observed < 0:
+        # Which arm is called the first must not change a p, also where it is drawn.
+        strata, observed = [Stratum(*s[::-1]) for s in strata], -observed
     # Each stratum is rounded to whole units once.
     slack = len(strata)
     law = convolved(swaps(s.arm, s.comparator, scale) for s in strata)
@@ -97,10 +100,8 @@ def permutation_test(
         share = law.greater if alternative == "greater" else law.two_sided
         return PValue(share(observed, slack), n_permutations, EXACT)
     drawn = _drawn(strata, scale, seed)
-    if alternative == "two-sided":
-        drawn, observed = np.abs(drawn), abs(observed)
-    n_reached = int((drawn >= observed - slack).sum())
-    return PValue((n_reached + 1) / (N_DRAWS + 1), n_permutations, DRAWN)
+    reached = (drawn if alternative == "greater" else np.abs(drawn)) >= observed - slack
+    return PValue((int(reached.sum()) + 1) / (N_DRAWS + 1), n_permutations, DRAWN)
 
 
 def welch_error(strata: Sequence[Stratum]) -> Error | Refusal:
@@ -144,21 +145,13 @@ def welch_interval(
 def _drawn(strata: Sequence[Stratum], scale: float, seed: int) -> Units:
     """Sums of differences under drawn labels, in units.
 
-    Cases, trials and the side that is drawn are put in one order first: the order
-    of trials, or which arm is called the first, must not change a p.
+    Cases and trials are put in one order first: theirs must not change a p.
     """
     rng = np.random.default_rng(seed)
     total: Units = np.zeros(N_DRAWS, np.int64)
-    for arm, comparator in sorted(strata, key=_without_order):
-        fewer = min(len(arm), len(comparator))
-        pooled = np.array(sorted((*arm, *comparator)))
+    for arm, comparator in sorted([sorted(cell) for cell in s] for s in strata):
+        pooled, n_arm = np.array(sorted(arm + comparator)), len(arm)
         labels = rng.permuted(np.tile(pooled, (N_DRAWS, 1)), axis=1)
-        differences = labels[:, :fewer].mean(axis=1) - labels[:, fewer:].mean(axis=1)
-        sign = 1 if len(arm) == fewer else -1
-        total += sign * np.rint(differences / scale / UNIT).astype(np.int64)
+        differences = labels[:, :n_arm].mean(axis=1) - labels[:, n_arm:].mean(axis=1)
+        total += np.rint(differences / scale / UNIT).astype(np.int64)
     return total
-
-
-def _without_order(stratum: Stratum) -> tuple[list[list[float]], list[float]]:
-    cells = [sorted(cell) for cell in stratum]
-    return sorted(cells), cells[0]
