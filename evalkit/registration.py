@@ -11,7 +11,7 @@ import msgspec
 from evalkit import files
 from evalkit.errors import DriftError
 from evalkit.files import disk
-from evalkit.records import Registration
+from evalkit.records import Layout, Registration
 
 FILE = "registration.json"
 READING_MODULES = frozenset(
@@ -48,6 +48,14 @@ READING_MODULES = frozenset(
     }
 )
 """Modules that read finished runs: their change is a deviation, not drift."""
+ADDED = {
+    "gate": None,
+    "plan.design": Layout.BLOCKS.value,
+    "plan.gate_rule": None,
+    "plan.gate_run": None,
+}
+"""Fields that came after the first registrations were sealed, and what they hold
+where nothing was said."""
 MUST_NOT_MOVE = (
     "corpus_digest",
     "cases",
@@ -67,9 +75,22 @@ def seal(registration: Registration) -> Registration:
 
 
 def own_digest(registration: Registration) -> str:
-    """sha256 over the canonical bytes of a registration, its digest left out."""
-    bare = msgspec.structs.replace(registration, digest="")
-    return files.sha256(msgspec.json.encode(bare, order="deterministic"))
+    """sha256 over the canonical bytes of a registration, its digest left out.
+
+    So are the fields of `ADDED` that say nothing: what was sealed before they existed
+    keeps its digest.
+    """
+    bare = msgspec.to_builtins(
+        msgspec.structs.replace(registration, digest=""), order="deterministic"
+    )
+    for path, silent in ADDED.items():
+        *folders, name = path.split(".")
+        holder = bare
+        for folder in folders:
+            holder = holder[folder]
+        if holder[name] == silent:
+            del holder[name]
+    return files.sha256(msgspec.json.encode(bare))
 
 
 def write_registration(root: Path, registration: Registration) -> Path:
