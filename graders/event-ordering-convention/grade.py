@@ -452,9 +452,12 @@ def no_locks(subject: Subject) -> None:
 @checks("on-the-command-line")
 def on_the_command_line(subject: Subject) -> None:
     """Events piped in reach the services, repeats included; a failed one is named."""
-    packed, returned = packed_events(subject, 3), returned_events(subject, 2)
-    events = [*packed, *packed[:2], *returned, other_event(subject)]
-    subject.random.shuffle(events)
+    packed, returned = packed_events(subject, 8), returned_events(subject, 2)
+    between = [*packed[2:], *returned, other_event(subject)]
+    subject.random.shuffle(between)
+    # Events are worked on side by side: a repeat comes long after what it repeats, so
+    # that a memory of events is seen even where it is written late.
+    events = [*packed[:2], *between, *packed[:2]]
     ran, told = run(subject, events)
     expect(ran.exit == 0, "exit code", ran)
     for name, path, wanted in (
