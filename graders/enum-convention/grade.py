@@ -27,6 +27,8 @@ checks = Checks(
 )
 
 DATABASE = "counter/book.db"
+PATIENCE_S = 30
+"""For a list of commands, each of which may wait for the disk."""
 SCHEMA = "benchbook/schema.sql"
 CODE = "waiting-for-parts"
 LABEL = "Waiting for parts"
@@ -102,7 +104,10 @@ class Desk:
 
     def ask(self, *asked: str | Sequence[str | int]) -> list[Any]:
         """Run commands, and read rows where a statement stands between them."""
-        return self.subject.call("stand_in:run", DATABASE, list(asked)).value
+        answer = self.subject.call(
+            "stand_in:run", DATABASE, list(asked), timeout_s=PATIENCE_S
+        )
+        return answer.value
 
     def do(self, *commands: Sequence[str | int]) -> list[Done]:
         """Run commands that fit."""
