@@ -34,7 +34,7 @@ SILENT_MS = 300
 SLOW_S = 0.6
 """How long the slow one takes, which may take far longer."""
 SLOW_MS = 6000
-HANGS_S = 6.0
+HANGS_S = 8.0
 """A run that takes longer, where 1.3 s would do, hangs at the silent scale."""
 STAND_IN = """
 import contextlib
