@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import stats_families as known
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from statsmodels.stats import contingency_tables, multitest, power, proportion
@@ -318,10 +318,14 @@ def test_a_bootstrap_over_few_cases_is_refused():
     )
 
 
-@pytest.mark.parametrize("n_distinct", [8, 1000])
-def test_a_bootstrap_by_counts_is_that_by_index(n_distinct):
+@pytest.mark.parametrize(
+    "levels",
+    [[k / 9 for k in range(10)], [math.sqrt(k) for k in range(9)], None],
+    ids=["by the law of the sum", "by counts", "by index"],
+)
+def test_resampled_means_have_the_mean_and_spread_of_a_bootstrap(levels):
     rng = np.random.default_rng(4)
-    values = rng.integers(0, n_distinct, 1000) / n_distinct
+    values = rng.choice(levels, 1000) if levels else rng.random(1000)
     pairs = np.column_stack([values, np.roll(values, 1)])
     means = stats.bootstrap_means(pairs, 20_000, seed=1)
     difference = pairs[:, 0] - pairs[:, 1]
@@ -330,7 +334,16 @@ def test_a_bootstrap_by_counts_is_that_by_index(n_distinct):
     expected = difference.std() / math.sqrt(1000)
     assert means.std() == pytest.approx(expected, rel=0.03)
     again = stats.bootstrap_means(rng.permutation(difference), 20_000, seed=1)
-    assert np.array_equal(means, again)
+    assert means == pytest.approx(again, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_ones", "n"), [(1, 100), (99, 100), (3, 11), (50, 100)])
+def test_the_law_of_a_resampled_sum_is_the_binomial(n_ones, n):
+    passes = [1.0] * n_ones + [0.0] * (n - n_ones)
+    sums = np.rint(stats.bootstrap_means(passes, 50_000, seed=1) * n).astype(int)
+    seen = np.bincount(sums, minlength=n + 1) / 50_000
+    expected = scipy_stats.binom.pmf(np.arange(n + 1), n, n_ones / n)
+    assert seen == pytest.approx(expected, abs=0.01)
 
 
 def test_a_bootstrap_interval_is_near_that_of_scipy():
@@ -630,11 +643,15 @@ def test_picks_where_nothing_is_needed():
 
 # --- properties ----------------------------------------------------------------
 
+# Machines that test many things at once are slow now and then, which is no fault.
+patient = settings(deadline=None)
+
 SCORES = st.sampled_from([0.0, 0.1 + 0.2, 0.3, 1 / 3, 0.5, 0.7, 7 / 9, 1.0])
 CELLS = st.lists(SCORES, min_size=1, max_size=4).map(tuple)
 DESIGNS = st.lists(st.builds(Stratum, CELLS, CELLS), min_size=1, max_size=4)
 
 
+@patient
 @given(st.floats(-5, 5), st.integers(1, 12), st.integers(2, 5))
 def test_constant_data_give_no_p_and_no_interval(value, n_cases, n_trials):
     """Every function that could: none gives width 0 or a p of 1."""
@@ -668,6 +685,7 @@ def test_constant_data_give_no_p_and_no_interval(value, n_cases, n_trials):
         assert found.sentence
 
 
+@patient
 @given(st.integers(1, 300), st.data())
 def test_an_interval_of_a_rate_has_width(n, data):
     k = data.draw(st.sampled_from([0, n, n // 2]))
@@ -679,6 +697,7 @@ def test_an_interval_of_a_rate_has_width(n, data):
     assert low < 0 < high
 
 
+@patient
 @given(DESIGNS)
 def test_a_permutation_p_is_the_same_for_both_arms_and_any_order(strata):
     found = stats.permutation_test(strata, seed=1)
@@ -689,6 +708,7 @@ def test_a_permutation_p_is_the_same_for_both_arms_and_any_order(strata):
         assert again.p == pytest.approx(found.p, abs=1e-12)
 
 
+@patient
 @given(DESIGNS, st.randoms(use_true_random=False))
 def test_no_statistic_hangs_on_the_order_of_trials(strata, rng):
     shuffled = [
@@ -710,6 +730,7 @@ def test_no_statistic_hangs_on_the_order_of_trials(strata, rng):
             assert again == pytest.approx(numbers, rel=1e-9, abs=1e-12)
 
 
+@patient
 @given(DESIGNS)
 def test_an_interval_is_never_without_width(strata):
     found = stats.welch_interval(strata, confidence=0.95)
@@ -717,6 +738,7 @@ def test_an_interval_is_never_without_width(strata):
         assert found.low < found.high
 
 
+@patient
 @given(st.lists(SCORES, min_size=6, max_size=30), st.lists(SCORES, min_size=30))
 def test_intervals_of_cases_have_width(arm, comparator):
     d = [a - b for a, b in zip(arm, comparator, strict=False)]

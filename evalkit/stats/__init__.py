@@ -4,7 +4,6 @@ Every function gives a number, or a `Refusal` that says in a sentence why there 
 none: trials that are all alike never give an interval of width 0 or a p of 1. scipy
 loads its parts when they are first used, so importing this package is cheap.
 
-By question:
     strata          these tasks: differences inside each case
     tasks           tasks like these: the case is the unit
     equivalence     no difference, or no evidence?
@@ -24,8 +23,7 @@ By question:
     ranks           order and sign rather than size
     describe        descriptions, never headlines
     resampling      the bootstrap, as a check
-
-Underneath:
+    resamples       means of resamples, drawn fast
     results         what a statistic gives back
     permutations    exact laws of sums under relabelling
 """
@@ -99,11 +97,11 @@ from evalkit.stats.ratios import (
     ratio_of_pairs,
     ratio_of_totals,
 )
+from evalkit.stats.resamples import bootstrap_means
 from evalkit.stats.resampling import (
     ExactBootstrap,
     Percentiles,
     bootstrap_interval,
-    bootstrap_means,
     exact_bootstrap,
 )
 from evalkit.stats.results import Interval, PValue, Refusal

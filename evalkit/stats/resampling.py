@@ -1,9 +1,7 @@
 """The bootstrap, as a check on other intervals where cases are many. Pure.
 
-Scores have few distinct values, so a resample is drawn as the number of times each
-occurs (one multinomial), not as one index per unit. With few cases the percentiles are
-nothing but the extreme cases: `exact_bootstrap` shows that, and `bootstrap_interval`
-refuses.
+With few cases the percentiles are nothing but the extreme cases: `exact_bootstrap`
+shows that, and `bootstrap_interval` refuses.
 """
 
 from __future__ import annotations
@@ -14,21 +12,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from evalkit.stats.permutations import UNIT, convolved, in_units, scale_of
+from evalkit.stats.resamples import bootstrap_means
 from evalkit.stats.results import Refusal, alike
 from evalkit.stats.tasks import sign_flip_floor
 
 MIN_CLUSTERS = 10
 """The fewest cases for a bootstrap over cases."""
 N_RESAMPLES = 10_000
-_MAX_CELLS = 1 << 22
-_CELLS_PER_INDEX = 8
-"""A count costs about as much as so many indices: with many distinct values,
-indices are the cheaper."""
-
-_Floats = NDArray[np.float64]
 
 
 class Percentiles(NamedTuple):
@@ -54,43 +46,6 @@ class ExactBootstrap(NamedTuple):
     tail_mass: float
     coverage: float
     sign_flip_floor: float
-
-
-def bootstrap_means(pairs: ArrayLike, n_resamples: int, seed: int) -> _Floats:
-    """Means of differences over resampled pairs.
-
-    Args:
-        pairs: Either one difference per unit, or rows of arm and comparator.
-        n_resamples: Resamples.
-        seed: Of the draws. The order of pairs does not matter.
-
-    Returns:
-        One mean per resample.
-    """
-    given = np.asarray(pairs, dtype=np.float64)
-    differences = given if given.ndim == 1 else given[:, 0] - given[:, 1]
-    n = len(differences)
-    if not n:
-        raise ValueError("a resample needs a pair")
-    # Differences that should be equal are one cell.
-    scale = scale_of([float(np.abs(differences).max())])
-    units = np.rint(differences / scale / UNIT)
-    values, counts = np.unique(units, return_counts=True)
-    # Frequent values first: what is left for the rare ones is soon little.
-    order = np.argsort(-counts, kind="stable")
-    values, shares = values[order] * (UNIT * scale), counts[order] / n
-    rng = np.random.default_rng(seed)
-    by_index = len(values) * _CELLS_PER_INDEX > n
-    step = max(1, _MAX_CELLS // (n if by_index else len(values)))
-    blocks = [min(step, n_resamples - start) for start in range(0, n_resamples, step)]
-    if by_index:
-        drawn = [
-            np.repeat(values, counts[order])[rng.integers(0, n, (size, n))].sum(axis=1)
-            for size in blocks
-        ]
-    else:
-        drawn = [rng.multinomial(n, shares, size) @ values for size in blocks]
-    return np.concatenate(drawn) / n
 
 
 def bootstrap_interval(
@@ -141,8 +96,8 @@ def exact_bootstrap(
     first, last = np.searchsorted(reached, [tail - UNIT, 1 - tail - UNIT])
     return ExactBootstrap(
         n_distinct=len(means),
-        low=float(means[first]),
-        high=float(means[last]),
+        low=float(means[first]) if first else min(differences),
+        high=float(means[last]) if last < len(means) - 1 else max(differences),
         is_range=bool(first == 0 and last == len(means) - 1),
         tail_mass=float(law.shares[0]),
         coverage=1 - math.ldexp(1.0, 1 - n),
