@@ -30,13 +30,11 @@ def gate_roles(arms: Sequence[Arm], comparators: Sequence[str]) -> tuple[str, st
     Raises:
         InputError: There are not exactly one injecting arm and a comparator.
     """
-    injecting = [
-        arm.name
-        for arm in arms
-        if arm.prompt is Wording.INJECTION and arm.shadow is None
-    ]
+    told = [arm for arm in arms if arm.prompt is Wording.INJECTION]
+    injecting = [arm.name for arm in told if arm.shadow is None]
     names = {arm.name for arm in arms}
-    bare = [name for name in comparators if name in names and name not in injecting]
+    untold = names - {arm.name for arm in told}
+    bare = [name for name in comparators if name in untold]
     if len(injecting) != 1 or not bare:
         raise InputError(
             "arms of a gate run",

@@ -350,7 +350,7 @@ class Plan(Record, frozen=True):
     allow_unsandboxed: bool = False
     limits: Limits = Limits()
     budget: Budget = Budget()
-    comparators: tuple[str, ...] = ("baseline", "full")
+    comparators: tuple[str, ...] = ("baseline", "full", "placebo")
     outcome: str = "score"
     margin: float = 0.1
     confidence: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.95

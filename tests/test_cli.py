@@ -22,6 +22,10 @@ COMMANDS = [
     "doctor",
     "regrade",
     "audit",
+    "gate",
+    "preflight",
+    "new-case",
+    "corpus",
 ]
 
 

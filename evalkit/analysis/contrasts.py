@@ -39,15 +39,14 @@ class _Estimate(NamedTuple):
 
 
 def pairs_of(registration: Registration) -> tuple[tuple[str, str], ...]:
-    """Arm and comparator of every contrast, by comparator."""
+    """Arm and comparator of every contrast, by comparator; no two arms twice."""
     arms = [seal.arm.name for seal in registration.arms]
-    return tuple(
-        (arm, comparator)
-        for comparator in registration.plan.comparators
-        if comparator in arms
-        for arm in arms
-        if arm != comparator
-    )
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    for comparator in registration.plan.comparators:
+        for arm in arms:
+            if comparator in arms and arm != comparator:
+                found.setdefault(frozenset((arm, comparator)), (arm, comparator))
+    return tuple(found.values())
 
 
 def contrasts(

@@ -35,7 +35,7 @@ def _of_design(analysis: Analysis) -> Iterator[str]:
     elif not analysis.contrasts:
         missing = " or ".join(design.comparators)
         yield f"No arm is named {missing}, so no arm is compared with another."
-    n_compared = len({frozenset((c.arm, c.comparator)) for c in analysis.contrasts})
+    n_compared = len({(c.arm, c.comparator) for c in analysis.contrasts})
     if n_compared > 1:
         yield (
             f"{n_compared} pairs of arms are compared on several measures, and no p is "
