@@ -159,6 +159,7 @@ def test_extras_for_a_step_that_does_not_exist_are_refused(root):
         ("complex-tasks@2", 3, 5, 2, 3),
         ("complex-tasks@3", 3, 2, 1, 6),
         ("complex-tasks@4", 4, 1, 1, 9),
+        ("domain-knowledge@1", 4, 3, 3, 4),
         ("domain-knowledge@2", 5, 3, 3, 5),
     ],
 )
