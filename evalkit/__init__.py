@@ -4,6 +4,7 @@ Modules, from what people use to what everything rests on:
 
     cli            the commands
     publish        execute any notebook, export it
+    dossier        what an auditor reads, as tables
     export         an executed notebook as one safe page
     notebook       what the notebooks call
     console        text for a terminal

@@ -117,11 +117,21 @@ class ReportParameters(Record, frozen=True):
     run: str = ""
 
 
-Parameters = PlanParameters | RunParameters | ReportParameters
+class AuditParameters(Record, frozen=True):
+    """Of `audit.ipynb`; `isolation` left empty is as registered."""
+
+    run: str = ""
+    workers: int = 1
+    isolation: str = ""
+    allow_unsandboxed: bool = False
+
+
+Parameters = PlanParameters | RunParameters | ReportParameters | AuditParameters
 KINDS: dict[str, type[Parameters]] = {
     "plan": PlanParameters,
     "run": RunParameters,
     "report": ReportParameters,
+    "audit": AuditParameters,
 }
 P = TypeVar("P", bound=Parameters)
 Word = TypeVar("Word", bound=StrEnum)

@@ -1,13 +1,14 @@
-"""Execute any notebook, export it; the report of a run."""
+"""Execute any notebook, export it; the report of a run, and its audit."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import nbformat
@@ -21,10 +22,19 @@ from tqdm import tqdm
 from traitlets.config import Config
 
 from evalkit import errors, files
+from evalkit.audit import Audit, record
+from evalkit.dossier import AUDIT
 from evalkit.errors import EvalkitError, InputError, NotebookError
 from evalkit.export import export
 from evalkit.notebook import load
-from evalkit.parameters import KINDS, Parameters, ReportParameters, check_parameters
+from evalkit.parameters import (
+    KINDS,
+    AuditParameters,
+    Parameters,
+    ReportParameters,
+    check_parameters,
+    find_root,
+)
 from evalkit.registration import load_registration
 from evalkit.standing import JOURNAL
 
@@ -110,11 +120,67 @@ def publish_report(run: Path) -> Path:
     run = run.resolve()
     analysis = load(run).analysis
     files.write_atomic(run / "analysis.json", files.encode_json(analysis))
-    notebook = execute(
-        ReportParameters(run.name), folder=run / "notebooks", cwd=run.parent
-    )
     title = f"What changed, and at what price: {run.name}"
-    return export(notebook, run / "report.html", title=title)
+    chosen = ReportParameters(run.name)
+    _, page = _publish(chosen, run, cwd=run.parent, title=title)
+    return page
+
+
+class PublishedAudit(NamedTuple):
+    """The page of an audit, and all that it found."""
+
+    page: Path
+    found: Audit
+
+
+def publish_audit(
+    run: Path,
+    root: Path,
+    *,
+    isolation: str | None = None,
+    allow_unsandboxed: bool = False,
+    n_workers: int = 1,
+) -> PublishedAudit:
+    """Audit a run and all it rests on; write the executed notebook and its page.
+
+    Args:
+        run: Folder of a run, finished or not.
+        root: Root with the cases and graders that were registered.
+        isolation: Level at which subjects are questioned; None is as registered.
+        allow_unsandboxed: Consent to level `none`.
+        n_workers: How many attempts are examined at once.
+
+    Returns:
+        The page, `audit.html` in the run's folder, and what it tells.
+
+    Raises:
+        InputError: There is no registration, or no root.
+        NotebookError: A cell failed; so does one at `none` without consent.
+        UnsafePageError: The page would run or load something.
+    """
+    record.read_registration(run)
+    run, root = run.resolve(), find_root(root)
+    chosen = AuditParameters(
+        os.path.relpath(run, root), n_workers, isolation or "", allow_unsandboxed
+    )
+    title = f"Would I believe it? {run.name}"
+    notebook, page = _publish(chosen, run, cwd=root, title=title)
+    return PublishedAudit(page, _told(notebook))
+
+
+def _publish(
+    parameters: Parameters, run: Path, *, cwd: Path, title: str
+) -> tuple[Path, Path]:
+    """The executed notebook of a run, and the page beside it."""
+    notebook = execute(parameters, folder=run / "notebooks", cwd=cwd)
+    return notebook, export(notebook, run / f"{notebook.stem}.html", title=title)
+
+
+def _told(notebook: Path) -> Audit:
+    """What an executed audit tells programs."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    shown = (output.get("data", {}) for c in cells for output in c.get("outputs", ()))
+    return next(msgspec.convert(data[AUDIT], Audit) for data in shown if AUDIT in data)
 
 
 def _execute(

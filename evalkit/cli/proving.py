@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from evalkit.cli.options import (
@@ -133,9 +134,15 @@ def audit(
     allow_unsandboxed: UnsandboxedOption = False,
     root: RootOption = HERE,
     seed: SeedOption = 1,
+    page: Annotated[
+        bool,
+        typer.Option("--page", help="Of a run: look at all it rests on, too; as HTML."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Of a run: check record and evidence, make each verdict again; writes nothing.
+
+    With --page: proofs, mutants, fixes and gate run as well, in `audit.html`.
 
     Of a corpus about injected knowledge: try every plausible fix, look for leaks;
     the verdict is saved. Exit 1 where anything fails or is flagged.
@@ -146,6 +153,8 @@ def audit(
     from evalkit.parameters import find_run
 
     if (root / "cases").is_dir() and name in load_corpora(root):
+        if page:
+            raise typer.BadParameter("--page is for runs; this is a corpus")
         box = sandbox.open_box(
             isolation or DEFAULTS.isolation,
             allow_unsandboxed=allow_unsandboxed,
@@ -159,16 +168,31 @@ def audit(
         if verdict.flagged:
             sys.exit(1)
         return
-    with console.bar("attempts") as told:
-        found = examine(
-            find_run(name, root),
+    run = find_run(name, root)
+    if page:
+        from evalkit.publish import publish_audit
+
+        made = publish_audit(
+            run,
             root,
             isolation=isolation,
             allow_unsandboxed=allow_unsandboxed,
             n_workers=workers,
-            done=told,
         )
-    show(found, as_json, console.audit_lines(found))
+        found, path = made.found, str(made.page)
+        document = {**msgspec.to_builtins(found), "page": path}
+        show(document, as_json, [*console.audit_lines(found), path])
+    else:
+        with console.bar("attempts") as told:
+            found = examine(
+                run,
+                root,
+                isolation=isolation,
+                allow_unsandboxed=allow_unsandboxed,
+                n_workers=workers,
+                done=told,
+            )
+        show(found, as_json, console.audit_lines(found))
     if found.verdict == "fail":
         sys.exit(1)
 

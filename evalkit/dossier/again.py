@@ -1,0 +1,91 @@
+"""The run again from its evidence: every finding of its audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from evalkit import audit as auditing
+from evalkit import wording
+from evalkit.audit import Audit, record
+from evalkit.audit.finding import UNKNOWN, Finding
+from evalkit.dossier.part import Part, told
+from evalkit.errors import EvalkitError, StoppedEarlyError
+from evalkit.markup import Column, Table
+from evalkit.registration import own_digest
+
+_PROOFS = "proofs"
+"""What the audit says of all proofs together is said of each elsewhere on the page."""
+
+
+def audit_again(
+    run: Path,
+    root: Path,
+    *,
+    isolation: str | None,
+    allow_unsandboxed: bool,
+    n_workers: int,
+) -> Audit:
+    """The audit of a run; where it cannot be made, one that says so.
+
+    Args:
+        run: The run's folder.
+        root: Root with the cases and graders that were registered.
+        isolation: Level at which subjects are questioned; None is as registered.
+        allow_unsandboxed: Consent to level `none`.
+        n_workers: How many attempts are examined at once.
+
+    Raises:
+        StoppedEarlyError: Ctrl-C.
+    """
+    try:
+        return auditing.audit(
+            run,
+            root,
+            isolation=isolation,
+            allow_unsandboxed=allow_unsandboxed,
+            n_workers=n_workers,
+        )
+    except StoppedEarlyError:
+        raise
+    except (EvalkitError, OSError) as error:
+        registration = record.read_registration(run)
+        finding = Finding(
+            "audit",
+            UNKNOWN,
+            (str(error),),
+            "Nothing could be made again from the evidence: mend what is named, and "
+            "audit again.",
+        )
+        return Audit(
+            run=run.name,
+            registration=own_digest(registration),
+            simulated=registration.agent.simulated,
+            verdict=UNKNOWN,
+            ended=None,
+            journal_head=None,
+            n_events=0,
+            findings=(finding,),
+        )
+
+
+def run_again(found: Audit) -> Part:
+    """Every finding of an audit; `findings` leaves out what other sections check."""
+    shown = told("The run again from its evidence", found.findings)
+    rows = (
+        ("Journal head", found.journal_head or "none: no line could be read"),
+        ("After events", wording.count(found.n_events)),
+        ("Registration", found.registration),
+    )
+    head = Table(
+        "To be held against a report that was kept elsewhere",
+        (Column("What"), Column("As found here")),
+        rows,
+    )
+    counted = tuple(one for one in found.findings if one.check != _PROOFS)
+    ended = found.ended or "it did not end"
+    caveat = "" if ended == "complete" else f"The run is unfinished ({ended})."
+    return msgspec.structs.replace(
+        shown, parts=(*shown.parts, head), findings=counted, caveat=caveat
+    )
