@@ -241,7 +241,7 @@ def sign_flip(given, key, _):
     if key == "p_two_sided":
         return field(two, "p")
     if key == "n_perm":
-        return field(two, "n_permutations")
+        return 2 ** len(d) if isinstance(two, Refusal) else two.n_permutations
     if key == "p_greater":
         found = stats.sign_flip_test(d, seed=1, n_least=2, alternative="greater")
         return field(found, "p")
@@ -317,27 +317,23 @@ def pairs(given, key, rows):
 
 
 def sides_of(given, rows):
-    """The two sides of the pairs and their cases: a vector may give differences
-    only, whose scores then stand in another vector of the same file."""
-    d = given["d"]
-    clusters = given.get("cluster", given.get("task"))
+    """Both sides of pairs and their cases: a vector may give differences only, whose
+    scores then stand in another vector of the same file."""
+    d, clusters = given["d"], given.get("cluster", given.get("task"))
     one, other = given.get("a", given.get("A")), given.get("b", given.get("B"))
+    if one is not None:
+        return one, other, clusters
     for row in rows:
-        scores = row["inputs"].get("scores")
-        if one is not None or not scores:
-            continue
-        strata = strata_of(scores)
-        arm = [x for s in strata for x in s.arm]
-        comparator = [x for s in strata for x in s.comparator]
-        if (
-            np.allclose(np.subtract(arm, comparator), d, atol=1e-9)
-            if len(arm) == len(d)
-            else False
-        ):
-            one, other = arm, comparator
-            clusters = clusters or [i for i, s in enumerate(strata) for _ in s.arm]
-    assert one is not None, "no vector of this file has the scores of these pairs"
-    return one, other, clusters
+        strata = strata_of(row["inputs"].get("scores", {}))
+        sides = [[x for s in strata for x in s[side]] for side in (0, 1)]
+        same_size = len(sides[0]) == len(sides[1]) == len(d)
+        if same_size and np.allclose(np.subtract(*sides), d, atol=1e-9):
+            return *sides, [i for i, s in enumerate(strata) for _ in s.arm]
+    for row in rows:
+        x, cases = row["inputs"].get("x"), row["inputs"].get("cluster")
+        if x and cases and len(x) == len(d):
+            return np.add(x, d).tolist(), x, clusters or cases
+    raise AssertionError("no vector of this file has the scores of these pairs")
 
 
 @family("t_vs_z", inputs="G", outputs="t_crit extreme_mass_G^-G")
@@ -595,13 +591,16 @@ def costs(given, key, _):
         return stats.ratio_of_totals(strata)
     if key == "mean_of_ratios":
         return float(np.mean(np.divide(a, b)))
+    logs = stats.log_strata(strata)
+    if isinstance(logs, Refusal):
+        return logs
     if key == "hl_ratio":
         shift = stats.hodges_lehmann(
             [math.log(x / y) for x, y in zip(a, b, strict=True)]
         )
         return math.exp(shift)
     if key == "signflip_p_tasks":
-        means = [s.difference for s in stats.log_strata(strata)]
+        means = [s.difference for s in logs]
         return field(stats.sign_flip_test(means, seed=1, n_least=2), "p")
     return ratio_by_t(a, b, strata, key)
 
@@ -650,6 +649,7 @@ def missing(given, key, _):
         "worst_for_A": "low",
         "best_for_A": "high",
         "all_missing_zero": "all_zero",
+        "straddles_zero": "straddles",
     }
     return getattr(stats.missing_pairs(given["a"], given["b"]), names[key])
 
@@ -706,14 +706,14 @@ def profile(given, key, _):
 @family("normalized_gain", "normalised_gain", inputs="pairs", outputs="g")
 def gain(given, key, _):
     assert key == "g", key
-    return [stats.normalised_gain(*pair) for pair in given["pairs"]]
+    return [field(stats.normalised_gain(*pair), "share") for pair in given["pairs"]]
 
 
 @family("pareto", inputs="cost_quality", outputs="front")
 def pareto(given, key, _):
     assert key == "front", key
     points = {name: tuple(at) for name, at in given["cost_quality"].items()}
-    return sorted(stats.pareto_front(points))
+    return stats.pareto_front(points)
 
 
 @family("routing", inputs="truth pred", outputs="exact_match micro_zd0 macro_zd0")

@@ -44,7 +44,7 @@ from evalkit.stats.equivalence import (
     equivalence_of_strata,
 )
 from evalkit.stats.families import benjamini_hochberg, holm
-from evalkit.stats.gate import GateRule, Worst, passing_probability, worst_false_pass
+from evalkit.stats.gate import GateRule, passing_probability, worst_false_pass
 from evalkit.stats.hierarchical import Posterior, hierarchical_rate
 from evalkit.stats.labels import (
     Hits,
@@ -172,7 +172,6 @@ __all__ = [
     "StudentT",
     "TimeContrast",
     "Times",
-    "Worst",
     "benjamini_hochberg",
     "beta_interval",
     "bootstrap_interval",

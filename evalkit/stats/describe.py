@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from evalkit.stats.results import CLOSE, Refusal, mean
 
 NEAR_CEILING = 0.9
 """A score before, above which a normalised gain says little."""
+
+
+class Gain(NamedTuple):
+    """A normalised gain, and whether so little was left that it says little."""
+
+    share: float
+    near_ceiling: bool
 
 
 def interquartile_mean(values: Sequence[float]) -> float:
@@ -32,14 +39,15 @@ def optimality_gap(values: Sequence[float], *, target: float = 1.0) -> float:
     return mean([max(0.0, target - x) for x in values])
 
 
-def normalised_gain(before: float, after: float) -> float | Refusal:
-    """The share of what was left to gain that was gained; losses weigh more.
+def normalised_gain(before: float, after: float) -> Gain | Refusal:
+    """The share of what was left to gain that was gained (Hake, 1998).
 
-    Refused at a score of 1 before; above `NEAR_CEILING` show it with a warning.
+    It is lopsided: a loss of 0.1 from 0.9 counts -1. Refused at a score of 1
+    before, with a warning above `NEAR_CEILING`.
     """
-    if math.isclose(before, 1.0, rel_tol=CLOSE) or before > 1:
+    if before >= 1 - CLOSE:
         return Refusal("no gain: the score before was already 1")
-    return (after - before) / (1 - before)
+    return Gain((after - before) / (1 - before), before > NEAR_CEILING + CLOSE)
 
 
 def pareto_front(points: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:

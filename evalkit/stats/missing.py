@@ -35,7 +35,7 @@ class MissingPairs(NamedTuple):
         known = f"{n_missing} of {self.n_planned} pairs are missing a side"
         if self.straddles:
             return f"{known}: missing data could reverse the difference"
-        return f"{known}: whatever they were, the difference would keep its sign"
+        return f"{known}: no values of theirs would turn its sign"
 
 
 def missing_pairs(

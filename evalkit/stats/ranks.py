@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from evalkit.stats.permutations import convolved, flips, in_units
-from evalkit.stats.results import Refusal, mean
+from evalkit.stats.results import CLOSE, Refusal, mean
 from evalkit.stats.strata import Stratum
 from evalkit.stats.tasks import MIN_CASES
 
@@ -76,7 +76,7 @@ def hodges_lehmann(
     For differences of logarithms; scores have too many ties for it. Whether zeros
     stay is a choice to be declared.
     """
-    kept = np.array([d for d in differences if keep_zeros or d != 0], float)
+    kept = np.array([d for d in differences if keep_zeros or abs(d) > CLOSE], float)
     if not len(kept):
         return Refusal("no shift: no difference is left")
     one, other = np.triu_indices(len(kept))

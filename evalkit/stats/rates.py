@@ -75,8 +75,8 @@ def newcombe(
     rate, rate_other = k / n, k_other / n_other
     difference = rate - rate_other
     return (
-        max(-1.0, difference - math.hypot(rate - one[0], other[1] - rate_other)),
-        min(1.0, difference + math.hypot(one[1] - rate, rate_other - other[0])),
+        difference - math.hypot(rate - one[0], other[1] - rate_other),
+        difference + math.hypot(one[1] - rate, rate_other - other[0]),
     )
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 CLOSE = 1e-12
 """Floats that differ by this, or by this share of the largest, are one number."""
 
-_NOTHING: Mapping[str, float] = MappingProxyType({})
+_NOTHING: Mapping[str, float] = {}
 
 
 class Refusal(NamedTuple):
