@@ -24,6 +24,23 @@ INERT = (
 """Says nothing of any work; what a placebo is made of."""
 
 
+def comparison(arm: str, comparator: str) -> str:
+    """How a plan names a comparison."""
+    return f"{arm} against {comparator}"
+
+
+def comparisons(
+    arms: Sequence[str], comparators: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """Arm and comparator of every comparison, by comparator; no two arms twice."""
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    for comparator in comparators:
+        for arm in arms:
+            if comparator in arms and arm != comparator:
+                found.setdefault(frozenset((arm, comparator)), (arm, comparator))
+    return tuple(found.values())
+
+
 def gate_roles(arms: Sequence[Arm], comparators: Sequence[str]) -> tuple[str, str]:
     """The arm without and the arm with injected knowledge that a gate run compares.
 

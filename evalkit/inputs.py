@@ -285,7 +285,18 @@ def with_presets(plan: Plan, found: Corpus, named: Mapping[str, Arm]) -> Plan:
         arms=chosen,
         repeats=repeats,
         gate_rule=_gate_rule(plan, repeats),
+        confirmatory=_confirmatory(plan, chosen),
     )
+
+
+def _confirmatory(plan: Plan, chosen: tuple[str, ...]) -> tuple[str, ...]:
+    """The comparisons that count: those named, else all against the first comparator."""
+    pairs = arms.comparisons(chosen, plan.comparators)
+    if plan.confirmatory is None:
+        return tuple(arms.comparison(*pair) for pair in pairs if pair[1] == pairs[0][1])
+    known = {arms.comparison(*pair) for pair in pairs}
+    files.expect_subset("plan confirmatory", "comparisons", {*plan.confirmatory}, known)
+    return plan.confirmatory
 
 
 def _is_placebo(arm: Arm | None) -> bool:

@@ -326,7 +326,9 @@ class GateRule(Record, frozen=True):
 class Plan(Record, frozen=True):
     """Every input of an experiment, and the only place with defaults.
 
-    `gate_run` names the gate run that a main run rests on.
+    `gate_run` names the gate run that a main run rests on. `confirmatory` holds the
+    comparisons that count, as `arm against comparator`; None leaves it to the plan:
+    every arm against the first comparator.
     """
 
     corpus: str
@@ -351,6 +353,7 @@ class Plan(Record, frozen=True):
     limits: Limits = Limits()
     budget: Budget = Budget()
     comparators: tuple[str, ...] = ("baseline", "full", "placebo")
+    confirmatory: tuple[str, ...] | None = None
     outcome: str = "score"
     margin: float = 0.1
     confidence: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.95
@@ -757,6 +760,10 @@ class Gate(Record, frozen=True):
 class Contrast(Record, frozen=True):
     """One arm against a comparator on one measure, over these tasks.
 
+    `confirmatory`: it was declared with the plan to be one of those that count, and
+    `p_holm` is corrected for their number; all others are exploratory. Of `n_blocks`
+    pairs `n_ties` came out the same.
+
     `estimate`, `low`, `high` are differences for `score` and `passed`, and
     ratios of geometric means for `tokens`, `usd` and `wall_s`; a refusal says
     why any of them, or `p`, is missing. The methods are named.
@@ -777,3 +784,6 @@ class Contrast(Record, frozen=True):
     ratio_of_totals: float | None = None
     interval_method: str | None = None
     p_method: str | None = None
+    confirmatory: bool = False
+    p_holm: float | None = None
+    n_ties: int | None = None

@@ -52,6 +52,7 @@ READING_MODULES = frozenset(
 """Modules that read finished runs: their change is a deviation, not drift."""
 ADDED = {
     "gate": None,
+    "plan.confirmatory": None,
     "plan.design": Layout.BLOCKS.value,
     "plan.gate_rule": None,
     "plan.gate_run": None,

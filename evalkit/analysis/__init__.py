@@ -14,12 +14,18 @@ from evalkit import facts, files, readiness
 from evalkit.analysis import (
     arrivals,
     attempts,
+    beyond,
     chains,
     checked,
     contrasts,
+    detection,
+    equivalence,
+    hypotheses,
     limits,
+    missing,
     passing,
     routes,
+    sensitivity,
     spending,
     tallies,
 )
@@ -84,6 +90,7 @@ def analyse(
     priced = tallies.price_trials(found, rates, registration.plan.accounting)
     checks = checked.check_rows(registration, found.trials)
     routing = routes.routings(registration, found.trials)
+    by_case = contrasts.case_contrasts(registration, priced)
     seals = _seals(registration, journal, rates_digest, found)
     made = Analysis(
         run=registration.run_id,
@@ -100,7 +107,7 @@ def analyse(
         arms=tallies.arm_summaries(registration, priced),
         contrasts=contrasts.contrasts(registration, priced),
         case_arms=tallies.case_arms(registration, priced),
-        case_contrasts=contrasts.case_contrasts(registration, priced),
+        case_contrasts=by_case,
         steps=chains.step_rows(registration, priced, rates),
         checks=checks,
         complaints=checked.complaint_rows(checks),
@@ -114,6 +121,12 @@ def analyse(
         cost=spending.cost(registration, found, rates),
         deviations=_deviations(registration, journal.events, seals),
         regrades=tuple(_regrades(registration, journal.events)),
+        hypotheses=hypotheses.hypothesis_rows(registration, by_case),
+        equivalences=equivalence.equivalences(registration, priced),
+        beyond=beyond.beyond_rows(registration, priced),
+        sensitivity=sensitivity.sensitivity_rows(registration, priced),
+        missing=missing.missing_rows(registration, found.trials),
+        detectable=detection.detectable_rows(registration, priced),
         passes=passing.pass_rows(registration, priced),
         paired_passes=passing.paired_passes(registration, priced),
         gate_verdict=readiness.judge(registration, journal)

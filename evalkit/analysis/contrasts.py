@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from evalkit import stats
+import msgspec
+
+from evalkit import arms, stats
 from evalkit.analysis.tallies import Priced
 from evalkit.conclusions import CaseContrast
 from evalkit.records import Contrast, Outcome, Registration
@@ -39,14 +41,20 @@ class _Estimate(NamedTuple):
 
 
 def pairs_of(registration: Registration) -> tuple[tuple[str, str], ...]:
-    """Arm and comparator of every contrast, by comparator; no two arms twice."""
-    arms = [seal.arm.name for seal in registration.arms]
-    found: dict[frozenset[str], tuple[str, str]] = {}
-    for comparator in registration.plan.comparators:
-        for arm in arms:
-            if comparator in arms and arm != comparator:
-                found.setdefault(frozenset((arm, comparator)), (arm, comparator))
-    return tuple(found.values())
+    """Arm and comparator of every contrast."""
+    names = [seal.arm.name for seal in registration.arms]
+    return arms.comparisons(names, registration.plan.comparators)
+
+
+def strata_of(
+    priced: Sequence[Priced], arm: str, comparator: str, measure: str
+) -> list[Stratum]:
+    """A stratum for each case, of the trials whose measure is known."""
+    value_of = {**DIFFERENCES, **RATIOS}[measure]
+    return [
+        Stratum(mine, other)
+        for _, mine, other in _cells(priced, arm, comparator, value_of)
+    ]
 
 
 def contrasts(
@@ -55,13 +63,29 @@ def contrasts(
     """Every arm against every comparator, over the analysed trials.
 
     Differences of means for `score` and `passed`, ratios of geometric means for
-    `tokens`, `usd` and `wall_s`; cases weigh the same.
+    `tokens`, `usd` and `wall_s`; cases weigh the same. Those that were declared to
+    count are corrected by Holm for their number.
     """
-    return tuple(
+    found = [
         _contrast(registration, priced, arm, comparator, measure)
         for arm, comparator in pairs_of(registration)
         for measure in (*DIFFERENCES, *RATIOS)
-    )
+    ]
+    plan = registration.plan
+    family = {
+        name: contrast
+        for contrast in found
+        for name in (arms.comparison(contrast.arm, contrast.comparator),)
+        if contrast.measure == plan.outcome and name in (plan.confirmatory or ())
+    }
+    corrected = stats.holm({name: contrast.p for name, contrast in family.items()})
+    declared = {
+        id(contrast): msgspec.structs.replace(
+            contrast, confirmatory=True, p_holm=corrected[name]
+        )
+        for name, contrast in family.items()
+    }
+    return tuple(declared.get(id(contrast), contrast) for contrast in found)
 
 
 def case_contrasts(
@@ -107,7 +131,14 @@ def _contrast(
         ratio_of_totals=found.ratio_of_totals,
         interval_method=found.interval_method,
         p_method=found.p_method,
+        n_ties=_ties(own, arm, comparator, measure) if measure in DIFFERENCES else None,
     )
+
+
+def _ties(own: Sequence[Priced], arm: str, comparator: str, measure: str) -> int:
+    """Blocks whose two trials came out the same."""
+    cells = _cells(own, arm, comparator, DIFFERENCES[measure])
+    return sum(a == b for _, *pair in cells for a, b in zip(*pair, strict=True))
 
 
 def _estimate(
@@ -128,10 +159,7 @@ def _estimate(
                 f"trials",
             )
         )
-    strata = [
-        Stratum(mine, other)
-        for _, mine, other in _cells(own, arm, comparator, value_of)
-    ]
+    strata = strata_of(own, arm, comparator, measure)
     if measure in DIFFERENCES:
         return _inferred(registration, strata)
     totals = stats.ratio_of_totals(strata)

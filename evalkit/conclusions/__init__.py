@@ -7,6 +7,14 @@ shows results only reads it. Unknown is `None`; a refusal is a sentence.
 from __future__ import annotations
 
 from evalkit.conclusions.flow import AttemptRow, Exclusion, Flow, LostBlock
+from evalkit.conclusions.inference import (
+    BeyondRow,
+    DetectableRow,
+    EquivalenceRow,
+    HypothesisRow,
+    MissingRow,
+    SensitivityRow,
+)
 from evalkit.conclusions.pilots import (
     READY,
     REDESIGN,
@@ -62,6 +70,7 @@ __all__ = [
     "Analysis",
     "ArmSummary",
     "AttemptRow",
+    "BeyondRow",
     "CaseArm",
     "CaseContrast",
     "CaseSummary",
@@ -70,14 +79,18 @@ __all__ = [
     "ComplaintRow",
     "Cost",
     "Design",
+    "DetectableRow",
     "DeviationRow",
     "Difference",
     "Disagreement",
+    "EquivalenceRow",
     "Exclusion",
     "Flow",
     "GateVerdict",
+    "HypothesisRow",
     "Integrity",
     "LostBlock",
+    "MissingRow",
     "Overhead",
     "PairedPasses",
     "PassRow",
@@ -89,6 +102,7 @@ __all__ = [
     "Routing",
     "RoutingCell",
     "Seals",
+    "SensitivityRow",
     "Signal",
     "Spend",
     "StepPoint",
@@ -198,6 +212,12 @@ class Analysis(Record, frozen=True):
     cost: Cost
     deviations: tuple[DeviationRow, ...]
     regrades: tuple[RegradeRow, ...]
+    hypotheses: tuple[HypothesisRow, ...]
+    equivalences: tuple[EquivalenceRow, ...]
+    beyond: tuple[BeyondRow, ...]
+    sensitivity: tuple[SensitivityRow, ...]
+    missing: tuple[MissingRow, ...]
+    detectable: tuple[DetectableRow, ...]
     passes: tuple[PassRow, ...]
     paired_passes: tuple[PairedPasses, ...]
     gate_verdict: GateVerdict | None
