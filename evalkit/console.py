@@ -100,7 +100,7 @@ def ambiguity_lines(found: CorpusAudit) -> list[str]:
             (
                 fix.overlay,
                 "what good practice picks" if fix.default else "",
-                "pass" if fix.visible else "fail",
+                {True: "pass", False: "fail", None: "DIED"}[fix.visible],
                 f"{fix.score:.4g}",
                 "PASSES" if fix.passes else "fails",
             )
