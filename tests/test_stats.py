@@ -285,8 +285,10 @@ def test_one_cluster_has_no_standard_error():
 
 
 def test_clusters_alike_have_no_standard_error():
-    found = stats.clustered_error([0.1, 0.3, 0.3, 0.1], [1, 1, 2, 2])
-    assert isinstance(found, Refusal)
+    for scale in (1, 1e7):
+        values = [scale * x for x in (0.1, 0.3, 0.2, 0.3, 0.1, 0.2)]
+        found = stats.clustered_error(values, [1, 1, 1, 2, 2, 2])
+        assert isinstance(found, Refusal)
 
 
 def test_a_clustered_interval_is_by_t():
@@ -323,6 +325,9 @@ def test_equivalence_needs_a_margin():
 def test_a_bootstrap_over_few_cases_is_refused():
     assert isinstance(stats.bootstrap_interval(SIX, confidence=0.95, seed=1), Refusal)
     assert isinstance(stats.exact_bootstrap([0.1, 0.1]), Refusal)
+    assert isinstance(stats.exact_bootstrap([0.1]), Refusal)
+    two = stats.exact_bootstrap([0.1, 0.3])
+    assert (two.n_distinct, two.low, two.high, two.tail_mass) == (3, 0.1, 0.3, 0.25)
     assert isinstance(
         stats.bootstrap_interval([0.2] * 12, confidence=0.95, seed=1), Refusal
     )
@@ -678,6 +683,12 @@ def test_a_share_of_nothing_is_what_was_declared():
 def test_truth_and_picks_are_of_one_length(ask):
     with pytest.raises(ValueError, match=r"length|argument"):
         ask([["a"], ["b"]], [["a"]])
+
+
+def test_columns_of_different_length_are_an_error():
+    for ask in (stats.correlation, stats.clustered_error, stats.missing_pairs):
+        with pytest.raises(ValueError, match="columns of one length"):
+            ask([0.1, 0.2], [1])
 
 
 def test_bounds_of_a_single_trial():

@@ -77,7 +77,7 @@ def _undecided(both: int | None, neither: int | None) -> Refusal:
     )
     limits = newcombe(both, n, both, n)
     if not isinstance(limits, Refusal):
-        bounds["newcombe_half_width"] = max(-limits[0], limits[1])
+        bounds["newcombe_half_width"] = limits[1]
         text += (
             f", and the two rates by at most {bounds['newcombe_half_width']:.3f} "
             f"(95 % interval of Newcombe)"

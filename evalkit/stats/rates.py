@@ -137,7 +137,7 @@ def _refused(k: int, n: int, k_other: int, n_other: int) -> Refusal | None:
         return limits
     if k + k_other not in {0, n + n_other}:
         return None
-    half = max(-limits[0], limits[1])
+    half = limits[1]
     what = "every trial passed" if k else "no trial passed"
     return Refusal(
         f"no test: {what} in both arms; the two rates differ by at most {half:.3f} "

@@ -90,16 +90,18 @@ def permutation_test(
     )
     scale = scale_of(x for s in strata for cell in s for x in cell)
     observed = sum(in_units(s.difference, scale) for s in strata)
-    if alternative == "two-sided" and observed < 0:
-        # Which arm is called the first must not change a p, also where it is drawn.
-        strata, observed = [Stratum(*s[::-1]) for s in strata], -observed
+    # A p must not hang on which arm is called the first, nor on the order of cases
+    # and trials, also where it is drawn.
+    turned = alternative == "two-sided" and observed < 0
+    ordered = _in_order([Stratum(*s[::-1]) if turned else s for s in strata])
+    observed = -observed if turned else observed
     # Each stratum is rounded to whole units once.
     slack = len(strata)
-    law = convolved(swaps(s.arm, s.comparator, scale) for s in strata)
+    law = convolved(swaps(s.arm, s.comparator, scale) for s in ordered)
     if law is not None:
         share = law.greater if alternative == "greater" else law.two_sided
         return PValue(share(observed, slack), n_permutations, EXACT)
-    drawn = _drawn(strata, scale, seed)
+    drawn = _drawn(ordered, scale, seed)
     reached = (drawn if alternative == "greater" else np.abs(drawn)) >= observed - slack
     return PValue((int(reached.sum()) + 1) / (N_DRAWS + 1), n_permutations, DRAWN)
 
@@ -142,14 +144,17 @@ def welch_interval(
     return Interval(middle - half, middle + half, *error)
 
 
-def _drawn(strata: Sequence[Stratum], scale: float, seed: int) -> Units:
-    """Sums of differences under drawn labels, in units.
+def _in_order(strata: Sequence[Stratum]) -> list[Stratum]:
+    return sorted(
+        Stratum(tuple(sorted(s.arm)), tuple(sorted(s.comparator))) for s in strata
+    )
 
-    Cases and trials are put in one order first: theirs must not change a p.
-    """
+
+def _drawn(strata: Sequence[Stratum], scale: float, seed: int) -> Units:
+    """Sums of differences under drawn labels, in units."""
     rng = np.random.default_rng(seed)
     total: Units = np.zeros(N_DRAWS, np.int64)
-    for arm, comparator in sorted([sorted(cell) for cell in s] for s in strata):
+    for arm, comparator in strata:
         pooled, n_arm = np.array(sorted(arm + comparator)), len(arm)
         labels = rng.permuted(np.tile(pooled, (N_DRAWS, 1)), axis=1)
         differences = labels[:, :n_arm].mean(axis=1) - labels[:, n_arm:].mean(axis=1)

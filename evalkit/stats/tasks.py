@@ -100,7 +100,8 @@ def sign_flip_test(
         return Refusal("no test: the two arms came out the same in every case")
     scale = scale_of(differences)
     observed = sum(in_units(d, scale) for d in differences)
-    law = convolved(flips(d, scale) for d in sorted(differences))
+    # In one order, lest that of cases decide whether flips are counted or drawn.
+    law = convolved(flips(d, scale) for d in sorted(map(abs, differences)))
     if law is not None:
         share = law.greater if alternative == "greater" else law.two_sided
         return PValue(share(observed, n), 2**n, FLIPPED)
@@ -156,7 +157,8 @@ def clustered_error(
         math.fsum(x - middle for x, at in zip(values, clusters, strict=True) if at == g)
         for g in dict.fromkeys(clusters)
     ]
-    if alike((*left, 0.0)):
+    noise = CLOSE * n * max(1.0, *map(abs, values))
+    if max(map(abs, left)) <= noise:
         return Refusal(
             "no standard error: every case came out the same, so these cases cannot "
             "say how much others would vary"
