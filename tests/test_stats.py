@@ -439,6 +439,8 @@ def test_no_discordant_pair_gives_bounds_and_no_p():
     assert found.bounds["discordance"] == pytest.approx(0.220922, abs=1e-6)
     assert "no discordant pair among 12" in found.sentence
     assert stats.mcnemar(0, 0).bounds == {}
+    half = stats.mcnemar(0, 0, both=6, neither=6).bounds["newcombe_half_width"]
+    assert half == pytest.approx(stats.newcombe(6, 12, 6, 12)[1])
 
 
 def test_more_tries_than_trials_have_no_rate():
@@ -473,6 +475,7 @@ def test_impossible_counts_are_errors():
         lambda: stats.t_detectable(1, sd=0.1),
         lambda: stats.stratified_detectable([(1, 4)], [0.1]),
         lambda: stats.bootstrap_means([], 10, 1),
+        lambda: stats.restricted_mean_time(Times((), (), 600)),
     ):
         with pytest.raises(ValueError, match=r"\w+ "):
             call()

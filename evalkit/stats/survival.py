@@ -47,7 +47,12 @@ def restricted_mean_time(times: Times) -> float:
     """Mean seconds to the limit: the area under the curve of Kaplan and Meier.
 
     With no time cut off before the limit it is the mean of min(time, limit).
+
+    Raises:
+        ValueError: There is no trial.
     """
+    if not times.seconds:
+        raise ValueError("a mean time needs a trial")
     area, before, left = 0.0, 0.0, 1.0
     for at, still in _curve(times):
         until = min(at, times.limit_s)
