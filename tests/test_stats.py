@@ -694,6 +694,13 @@ def test_columns_of_different_length_are_an_error():
             ask([0.1, 0.2], [1])
 
 
+@pytest.mark.parametrize("ask", [stats.wilson, stats.clopper_pearson, stats.jeffreys])
+@pytest.mark.parametrize("k", [-1, 3])
+def test_more_passes_than_trials_are_an_error(ask, k):
+    with pytest.raises(ValueError, match="passes must lie between"):
+        ask(k, 2)
+
+
 def test_bounds_of_a_single_trial():
     assert stats.ceiling_bound(1) == 0.05
     assert stats.zero_discordance_bound(1, alpha=0.1) == pytest.approx(0.9)
