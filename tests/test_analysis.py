@@ -73,7 +73,7 @@ def test_a_score_contrast_is_the_one_worked_out_by_hand(small):
     assert found.p == pytest.approx(6 / 36)
     assert (found.n_blocks, found.n_cases, found.question) == (4, 2, "these tasks")
     assert found.warning is not None
-    assert found.warning.startswith("1 of 4 cells")
+    assert "in 1 of 4 cells" in found.warning
     assert found.refusal is None
 
 

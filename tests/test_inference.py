@@ -7,7 +7,7 @@ import pytest
 import synthetic
 from synthetic import infrastructure, register, result, step
 
-from evalkit import arms, files, stats, usage
+from evalkit import arms, files, stats, tables, usage
 from evalkit.analysis import analyse, sensitivity
 from evalkit.errors import InputError
 from evalkit.inputs import with_presets
@@ -201,11 +201,22 @@ def test_what_a_design_can_detect_is_told_for_the_seen_and_for_assumed_spreads(
 
 def test_hypotheses_stand_beside_what_came_out(tmp_path):
     found = analysed(tmp_path, better)
-    assert [row.case for row in found.hypotheses] == ["a", "b", "c"]
-    for row in found.hypotheses:
-        by_case = main(found.case_contrasts, case=row.case)
-        assert row.differences == {"full against baseline": by_case.difference}
-        assert row.hypothesis
+    rows = tables.hypotheses(found).rows
+    assert [row[0] for row in rows] == ["a", "b", "c"]
+    for name, hypothesis, came_out in rows:
+        difference = main(found.case_contrasts, case=name).difference
+        assert hypothesis == "The skill shows what to do."
+        assert came_out == f"against baseline: full +{difference:.2f}"
+
+
+def test_every_table_of_differences_shows_what_is_refused(tmp_path):
+    text = tables.robustness(analysed(tmp_path, better)).text
+    assert "as registered: stratified by case" in text
+    assert "3 of at least 6 cases" in text
+    assert "not shown to be smaller than 0.10" in text
+    assert "nothing is missing" in text
+    empty = tables.robustness(analysed(tmp_path / "none", infrastructure)).text
+    assert "missing data could reverse the difference" in empty
 
 
 def test_an_analysis_of_nothing_refuses_everything(tmp_path):

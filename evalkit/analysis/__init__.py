@@ -20,7 +20,6 @@ from evalkit.analysis import (
     contrasts,
     detection,
     equivalence,
-    hypotheses,
     limits,
     missing,
     passing,
@@ -90,7 +89,6 @@ def analyse(
     priced = tallies.price_trials(found, rates, registration.plan.accounting)
     checks = checked.check_rows(registration, found.trials)
     routing = routes.routings(registration, found.trials)
-    by_case = contrasts.case_contrasts(registration, priced)
     seals = _seals(registration, journal, rates_digest, found)
     made = Analysis(
         run=registration.run_id,
@@ -107,7 +105,7 @@ def analyse(
         arms=tallies.arm_summaries(registration, priced),
         contrasts=contrasts.contrasts(registration, priced),
         case_arms=tallies.case_arms(registration, priced),
-        case_contrasts=by_case,
+        case_contrasts=contrasts.case_contrasts(registration, priced),
         steps=chains.step_rows(registration, priced, rates),
         checks=checks,
         complaints=checked.complaint_rows(checks),
@@ -121,7 +119,6 @@ def analyse(
         cost=spending.cost(registration, found, rates),
         deviations=_deviations(registration, journal.events, seals),
         regrades=tuple(_regrades(registration, journal.events)),
-        hypotheses=hypotheses.hypothesis_rows(registration, by_case),
         equivalences=equivalence.equivalences(registration, priced),
         beyond=beyond.beyond_rows(registration, priced),
         sensitivity=sensitivity.sensitivity_rows(registration, priced),

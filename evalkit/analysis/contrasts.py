@@ -205,8 +205,8 @@ def _constant(interval: Interval | None, strata: Sequence[Stratum]) -> tuple[str
     if interval is None or not interval.n_constant_cells:
         return ()
     return (
-        f"{interval.n_constant_cells} of {2 * len(strata)} cells have trials that all "
-        f"came out the same, so the interval may be too narrow",
+        f"the interval may be too narrow: in {interval.n_constant_cells} of "
+        f"{2 * len(strata)} cells all trials came out the same",
     )
 
 

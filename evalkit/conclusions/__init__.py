@@ -11,7 +11,6 @@ from evalkit.conclusions.inference import (
     BeyondRow,
     DetectableRow,
     EquivalenceRow,
-    HypothesisRow,
     MissingRow,
     SensitivityRow,
 )
@@ -87,7 +86,6 @@ __all__ = [
     "Exclusion",
     "Flow",
     "GateVerdict",
-    "HypothesisRow",
     "Integrity",
     "LostBlock",
     "MissingRow",
@@ -212,7 +210,6 @@ class Analysis(Record, frozen=True):
     cost: Cost
     deviations: tuple[DeviationRow, ...]
     regrades: tuple[RegradeRow, ...]
-    hypotheses: tuple[HypothesisRow, ...]
     equivalences: tuple[EquivalenceRow, ...]
     beyond: tuple[BeyondRow, ...]
     sensitivity: tuple[SensitivityRow, ...]

@@ -87,11 +87,3 @@ class DetectableRow(Record, frozen=True):
     sd: float
     seen: bool
     difference: float
-
-
-class HypothesisRow(Record, frozen=True):
-    """What was expected of a case, beside the differences that came out."""
-
-    case: str
-    hypothesis: str
-    differences: dict[str, float]

@@ -8,6 +8,7 @@ from evalkit.tables.cases import cases, checks, complaints
 from evalkit.tables.chains import steps
 from evalkit.tables.conduct import agent, attempts
 from evalkit.tables.costs import price, spent, time
+from evalkit.tables.inference import detectable, hypotheses, robustness
 from evalkit.tables.passing import gate_run, passes
 from evalkit.tables.record import fragility, limits, seals
 from evalkit.tables.results import answer, arms, contrasts, flow, gates
@@ -22,13 +23,16 @@ __all__ = [
     "checks",
     "complaints",
     "contrasts",
+    "detectable",
     "flow",
     "fragility",
     "gate_run",
     "gates",
+    "hypotheses",
     "limits",
     "passes",
     "price",
+    "robustness",
     "routing",
     "seals",
     "spent",

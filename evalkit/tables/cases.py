@@ -25,7 +25,6 @@ def cases(analysis: Analysis) -> Page:
         (
             case.id,
             case.title,
-            case.hypothesis,
             wording.k_of(case.n_complete, case.n_blocks),
         )
         for case in analysis.cases
@@ -42,7 +41,7 @@ def cases(analysis: Analysis) -> Page:
         ),
         tuple(rows),
     )
-    heads = ("Case", "Title", "What was expected before the run", "Whole blocks")
+    heads = ("Case", "Title", "Whole blocks")
     columns = tuple(Column(head, number=head == "Whole blocks") for head in heads)
     return Page((Table("The cases", columns, tuple(listed)), table))
 

@@ -124,32 +124,46 @@ def _brief(library: str) -> str:
 
 
 def _differences(analysis: Analysis, measure: str) -> Table:
+    found = [c for c in analysis.contrasts if c.measure == measure]
+    found.sort(key=lambda contrast: not contrast.confirmatory)
+    n_counting = sum(contrast.confirmatory for contrast in found)
     rows = [
         (
             f"{found.arm} against {found.comparator}",
+            "declared" if found.confirmatory else "exploratory",
             wording.signed(found.estimate),
             wording.span(found.low, found.high),
             wording.p_value(found.p),
+            wording.p_value(found.p_holm) if found.confirmatory else "",
             f"{wording.n_of(found.n_blocks, 'block')} of "
             f"{wording.n_of(found.n_cases, 'case')}",
-            found.refusal or "",
+            "" if found.n_ties is None else wording.k_of(found.n_ties, found.n_blocks),
+            "; ".join(filter(None, (found.refusal, found.warning))),
         )
-        for found in analysis.contrasts
-        if found.measure == measure
+        for found in found
     ]
+    counting = (
+        f"The {n_counting} declared with the plan are those that count, and the last p "
+        f"is corrected for their number (Holm)."
+        if n_counting
+        else "The plan declared no comparison to be one that counts: each is exploratory."
+    )
     return Table(
         f"Differences in {DIFFERENCES[measure]}, on these cases",
         (
-            Column("Arms"),
+            Column("Arms", whole=True),
+            Column("Kind"),
             Column("Difference", number=True),
             Column(f"{analysis.design.confidence:.0%} interval", number=True),
             Column("p", number=True),
-            Column("Rests on"),
+            Column("p, corrected", number=True),
+            Column("Rests on", whole=True),
+            Column("Blocks alike", number=True),
             Column("What cannot be said"),
         ),
         tuple(rows),
         note="p: how often swapping the arms of a case's trials would give a difference "
-        "as large. It is not corrected for the number of comparisons.",
+        f"as large. {counting}",
     ).without_empty()
 
 
