@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 import synthetic
@@ -12,6 +14,7 @@ from evalkit.analysis import analyse, sensitivity
 from evalkit.errors import InputError
 from evalkit.inputs import with_presets
 from evalkit.records import Corpus, Ended, Plan, Preset
+from evalkit.stats.tasks import t_quantile
 
 RATES = usage.parse_rates(files.package_data("prices.toml"))
 ALL = ("core", "edge", "docs")
@@ -112,7 +115,7 @@ def test_equivalence_is_shown_only_by_an_interval_inside_the_margin(tmp_path):
 def test_tasks_like_these_are_spoken_of_from_six_cases(tmp_path):
     few = main(analysed(tmp_path / "few", better).beyond)
     assert (few.low, few.p) == (None, None)
-    assert "3 of at least 6 cases" in few.refusal
+    assert "3, where at least 6 are needed" in few.refusal
 
     def uneven(key):
         return better(key) if key.case in "abcdef" else alike(key)
@@ -137,7 +140,7 @@ def test_every_other_method_stands_beside_the_registered_one(tmp_path):
     blocks = main(found.sensitivity, method="blocks as pairs")
     assert blocks.estimate == pytest.approx(contrast.estimate)
     assert blocks.high - blocks.low != pytest.approx(contrast.high - contrast.low)
-    assert "at least 6 cases" in rows[2].refusal
+    assert "at least 6 are needed" in rows[2].refusal
     assert "no bootstrap" in rows[-1].refusal
 
 
@@ -212,11 +215,26 @@ def test_hypotheses_stand_beside_what_came_out(tmp_path):
 def test_every_table_of_differences_shows_what_is_refused(tmp_path):
     text = tables.robustness(analysed(tmp_path, better)).text
     assert "as registered: stratified by case" in text
-    assert "3 of at least 6 cases" in text
+    assert "3, where at least 6 are needed" in text
     assert "not shown to be smaller than 0.10" in text
     assert "nothing is missing" in text
     empty = tables.robustness(analysed(tmp_path / "none", infrastructure)).text
     assert "missing data could reverse the difference" in empty
+
+
+def test_an_arm_has_an_interval_of_its_own(tmp_path):
+    """Cells of four with variances 1/64 (one of 0.75 and three of 1) in each case."""
+    found = analysed(tmp_path, better)
+    (arm,) = (arm for arm in found.arms if arm.arm == "full")
+    half = t_quantile(9) * math.sqrt(3 * (1 / 64 / 4) / 9)
+    middle = (3 * 1 + 0.75) / 4
+    assert (arm.score_low, arm.score_high) == pytest.approx(
+        (middle - half, middle + half)
+    )
+    (same,) = (
+        arm for arm in analysed(tmp_path / "same", alike).arms if arm.arm == "full"
+    )
+    assert (same.score_low, same.score_high) == (None, None)
 
 
 def test_an_analysis_of_nothing_refuses_everything(tmp_path):

@@ -138,10 +138,10 @@ def _arm_summary(
     baseline: Sequence[Priced] | None,
 ) -> ArmSummary:
     seal = registration.arms[place]
-    scores = [
-        mean([p.score for p in own if p.trial.key.case == case])
-        for case in dict.fromkeys(p.trial.key.case for p in own)
-    ]
+    confidence = registration.plan.confidence
+    score_low, score_high = _limits(own, lambda p: p.score, confidence)
+    usd_low, usd_high = _limits(own, lambda p: p.usd, confidence)
+    scores = [mean(cell) for cell in _cells(own, lambda p: p.score)]
     return ArmSummary(
         arm=seal.arm.name,
         home=seal.arm.home,
@@ -149,16 +149,45 @@ def _arm_summary(
         library=seal.library_source,
         n_trials=len(own),
         score=mean(scores),
-        passed=proportion((p.passed for p in own), registration.plan.confidence),
+        score_low=score_low,
+        score_high=score_high,
+        passed=proportion((p.passed for p in own), confidence),
         n_at_ceiling=sum(p.score == 1 for p in own),
         tokens=_tokens(own),
         usd=mean([p.usd for p in own]),
+        usd_low=usd_low,
+        usd_high=usd_high,
         usd_list=mean([p.usd_list for p in own]),
         wall_s=mean([p.wall_s for p in own]),
         n_calls=mean([len(p.trial.calls) for p in own]),
         overhead=_overhead(own, baseline) if own and baseline else None,
         n_understated=sum(p.trial.is_understated for p in own),
     )
+
+
+def _cells(
+    own: Sequence[Priced], measure: Callable[[Priced], float | None]
+) -> list[list[float | None]]:
+    """A measure of an arm's trials, case by case."""
+    return [
+        [measure(p) for p in own if p.trial.key.case == case]
+        for case in dict.fromkeys(p.trial.key.case for p in own)
+    ]
+
+
+def _limits(
+    own: Sequence[Priced],
+    measure: Callable[[Priced], float | None],
+    confidence: float,
+) -> tuple[float | None, float | None]:
+    """Interval of an arm's mean; None where one is refused or a value not known."""
+    known = [
+        [value for value in cell if value is not None] for cell in _cells(own, measure)
+    ]
+    if not known or sum(map(len, known)) < len(own):
+        return None, None
+    found = stats.mean_interval(known, confidence=confidence)
+    return (None, None) if isinstance(found, stats.Refusal) else (found.low, found.high)
 
 
 def mean(values: Sequence[float | None]) -> float | None:

@@ -121,7 +121,8 @@ class ArmSummary(Record, frozen=True):
     """One arm over its analysed trials; means are over cases, equally weighted.
 
     Tokens, dollars and time are means per trial, and None where any analysed
-    trial does not report them. `usd` is at the registered accounting. In
+    trial does not report them. `usd` is at the registered accounting. `..._low` and
+    `..._high` limit the mean, and are None where its interval is refused. In
     `n_understated` trials nobody told what some requests used, so that tokens and
     dollars are lower bounds.
     """
@@ -132,10 +133,14 @@ class ArmSummary(Record, frozen=True):
     library: str | None
     n_trials: int
     score: float | None
+    score_low: float | None
+    score_high: float | None
     passed: Proportion
     n_at_ceiling: int
     tokens: Tokens | None
     usd: float | None
+    usd_low: float | None
+    usd_high: float | None
     usd_list: float | None
     wall_s: float | None
     n_calls: float | None

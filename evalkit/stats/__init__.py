@@ -112,6 +112,7 @@ from evalkit.stats.strata import (
     WELCH,
     Stratum,
     mean_difference,
+    mean_interval,
     permutation_test,
     welch_interval,
 )
@@ -208,6 +209,7 @@ __all__ = [
     "macro_retrieval",
     "mcnemar",
     "mean_difference",
+    "mean_interval",
     "median_time",
     "micro_retrieval",
     "miller_detectable",

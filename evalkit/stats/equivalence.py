@@ -45,7 +45,7 @@ def equivalence_of_cases(
 
     Refused below `n_least` cases, and where all differ by the same amount.
     """
-    refusal = too_few(len(differences), n_least, "claim of equivalence")
+    refusal = too_few(len(differences), n_least)
     refusal = refusal or spreadless(differences)
     if refusal:
         return refusal

@@ -112,24 +112,7 @@ def welch_error(strata: Sequence[Stratum]) -> Error | Refusal:
     Degrees of freedom after Satterthwaite (1946). Refuses where a cell has a
     single trial, or no cell has any spread.
     """
-    cells = [cell for stratum in strata for cell in stratum]
-    if any(len(cell) < 2 for cell in cells):
-        return Refusal(
-            "no interval: a case has fewer than two trials in an arm, so the spread "
-            "between trials is not known"
-        )
-    terms = [variance(cell) / len(cell) / len(strata) ** 2 for cell in cells]
-    total = math.fsum(terms)
-    if not total:
-        return Refusal(
-            "no interval: in every case all trials of an arm came out the same, so "
-            "these trials cannot say how much others would vary"
-        )
-    df = 1 / math.fsum(
-        (term / total) ** 2 / (len(cell) - 1)
-        for term, cell in zip(terms, cells, strict=True)
-    )
-    return Error(math.sqrt(total), df, terms.count(0.0))
+    return _error([cell for stratum in strata for cell in stratum], len(strata))
 
 
 def welch_interval(
@@ -148,6 +131,44 @@ def _in_order(strata: Sequence[Stratum]) -> list[Stratum]:
     return sorted(
         Stratum(tuple(sorted(s.arm)), tuple(sorted(s.comparator))) for s in strata
     )
+
+
+def mean_interval(
+    cells: Sequence[Sequence[float]], *, confidence: float
+) -> Interval | Refusal:
+    """Interval of the mean over cases of one arm's means, as `welch_interval`.
+
+    Args:
+        cells: The trials of each case.
+        confidence: Of the interval.
+    """
+    error = _error(cells, len(cells))
+    if isinstance(error, Refusal):
+        return error
+    middle = mean([mean(cell) for cell in cells])
+    half = error.se * float(scipy.special.stdtrit(error.df, (1 + confidence) / 2))
+    return Interval(middle - half, middle + half, *error)
+
+
+def _error(cells: Sequence[Sequence[float]], n_cases: int) -> Error | Refusal:
+    """Error of a mean over cases of (differences of) means of cells."""
+    if any(len(cell) < 2 for cell in cells):
+        return Refusal(
+            "no interval: a case has fewer than two trials in an arm, so the spread "
+            "between trials is not known"
+        )
+    terms = [variance(cell) / len(cell) / n_cases**2 for cell in cells]
+    total = math.fsum(terms)
+    if not total:
+        return Refusal(
+            "no interval: in every case all trials of an arm came out the same, so "
+            "these trials cannot say how much others would vary"
+        )
+    df = 1 / math.fsum(
+        (term / total) ** 2 / (len(cell) - 1)
+        for term, cell in zip(terms, cells, strict=True)
+    )
+    return Error(math.sqrt(total), df, terms.count(0.0))
 
 
 def _drawn(strata: Sequence[Stratum], scale: float, seed: int) -> Units:

@@ -93,7 +93,7 @@ def sign_flip_test(
         n_least: Fewest cases.
     """
     n = len(differences)
-    refusal = too_few(n, n_least, "p")
+    refusal = too_few(n, n_least)
     if refusal:
         return refusal
     if alike((*differences, 0.0)):
@@ -118,7 +118,7 @@ def t_test(
     differences: Sequence[float], *, n_least: int = MIN_CASES
 ) -> StudentT | Refusal:
     """Two-sided t of the mean over cases."""
-    refusal = too_few(len(differences), n_least, "p") or spreadless(differences)
+    refusal = too_few(len(differences), n_least) or spreadless(differences)
     if refusal:
         return refusal
     middle, df = mean(differences), len(differences) - 1
@@ -131,7 +131,7 @@ def t_interval(
     differences: Sequence[float], *, confidence: float, n_least: int = MIN_CASES
 ) -> Interval | Refusal:
     """Interval of the mean over cases."""
-    refusal = too_few(len(differences), n_least, "interval") or spreadless(differences)
+    refusal = too_few(len(differences), n_least) or spreadless(differences)
     if refusal:
         return refusal
     middle, df = mean(differences), len(differences) - 1
@@ -176,22 +176,21 @@ def clustered_interval(
     n_least: int = MIN_CASES,
 ) -> Interval | Refusal:
     """Interval of a mean whose values come in clusters, by t(G - 1)."""
-    found = too_few(len(set(clusters)), n_least, "interval") or clustered_error(
-        values, clusters
-    )
+    found = too_few(len(set(clusters)), n_least) or clustered_error(values, clusters)
     if isinstance(found, Refusal):
         return found
     half = found.se * t_quantile(found.df, confidence=confidence)
     return Interval(found.mean - half, found.mean + half, found.se, found.df)
 
 
-def too_few(n: int, n_least: int, what: str) -> Refusal | None:
-    """The refusal of a claim about tasks like these, where cases are too few."""
-    if n >= max(n_least, 2):
+def too_few(n: int, n_least: int) -> Refusal | None:
+    """The refusal of a claim from so few independent differences."""
+    n_least = max(n_least, 2)
+    if n >= n_least:
         return None
     return Refusal(
-        f"no {what} for tasks like these: {n} of at least {max(n_least, 2)} cases "
-        f"(no exact test of {n} can give a p below {sign_flip_floor(n):.3g})"
+        f"too few: {n}, where at least {n_least} are needed (no exact test of {n} can "
+        f"give a p below {sign_flip_floor(n):.3g})"
     )
 
 
