@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalkit import outcomes, registration
+import msgspec
+
+from evalkit import outcomes, reference, registration
 from evalkit.journal import Journal, Writer, read_journal
 from evalkit.records import (
     AgentSeal,
@@ -51,6 +53,7 @@ ARMS = {
     "placebo": Arm("placebo", Home.NONE, Wording.INJECTION, shadow="injected"),
 }
 MODEL = "claude-opus-5-5"
+GRADER = "g" * 64
 
 
 def register(
@@ -102,7 +105,7 @@ def grade(*passing: str, died: str | None = None) -> Grade:
         CheckResult(name, weight, name in passing, "" if name in passing else "no")
         for name, weight in WEIGHTS.items()
     )
-    return Grade(checks, 1, "g" * 64, 0.1, died=died)
+    return Grade(checks, 1, GRADER, 0.1, died=died)
 
 
 def step(
@@ -179,8 +182,8 @@ def infrastructure(key: TrialKey, attempt=1) -> TrialResult:
 
 
 def _case(name, steps, kind) -> CaseSeal:
-    digests = Digests("a" * 64, "b" * 64, f"grader-{name}", "d" * 64)
-    return CaseSeal(
+    digests = Digests("a" * 64, "b" * 64, GRADER, "d" * 64)
+    seal = CaseSeal(
         id=name,
         title=f"Case {name}",
         kind=kind,
@@ -189,5 +192,7 @@ def _case(name, steps, kind) -> CaseSeal:
         skills=dict.fromkeys(steps, ("skill-a",)),
         complaints=dict.fromkeys(steps, COMPLAINTS),
         digests=digests,
-        proof=f"{name}.json",
+        proof="",
     )
+    proof = reference.proof_path(Path(), seal).name
+    return msgspec.structs.replace(seal, proof=proof)

@@ -10,7 +10,7 @@ import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
-from evalkit import facts, files, readiness
+from evalkit import facts, files, readiness, stats
 from evalkit.analysis import (
     arrivals,
     attempts,
@@ -20,13 +20,17 @@ from evalkit.analysis import (
     contrasts,
     detection,
     equivalence,
+    graders,
     limits,
     missing,
     passing,
+    replication,
     routes,
     sensitivity,
     spending,
     tallies,
+    times,
+    treated,
 )
 from evalkit.conclusions import (
     Analysis,
@@ -55,9 +59,6 @@ from evalkit.registration import own_digest, source_digests
 from evalkit.schedule import blocks_of
 from evalkit.usage import Rates
 
-MIN_CASES = 6
-"""Cases below which nothing is said about tasks like these: with fewer, no sign
-flip over cases can reach p = 0.05."""
 PACKAGES = ("numpy", "scipy", "pandas", "msgspec")
 PRICES = "prices.toml"
 
@@ -89,6 +90,7 @@ def analyse(
     priced = tallies.price_trials(found, rates, registration.plan.accounting)
     checks = checked.check_rows(registration, found.trials)
     routing = routes.routings(registration, found.trials)
+    timed = times.time_rows(registration, priced)
     seals = _seals(registration, journal, rates_digest, found)
     made = Analysis(
         run=registration.run_id,
@@ -97,6 +99,7 @@ def analyse(
         sentence=_sentence(registration),
         seals=seals,
         integrity=_integrity(registration, journal),
+        graders=graders.grader_rows(registration, found.trials),
         design=_design(registration, found),
         cases=_cases(registration, found),
         flow=tallies.flow(registration, found),
@@ -113,6 +116,10 @@ def analyse(
         routing_refusal=routes.routing_refusal(registration, routing),
         treatments=arrivals.treatment_rows(registration, found.trials),
         strays=arrivals.strays(registration, found.trials),
+        received=treated.received_rows(registration, priced),
+        replications=replication.replication_rows(registration),
+        times=timed,
+        time_contrasts=times.time_contrasts(registration, timed),
         purposes=spending.purpose_rows(registration, priced, rates),
         usage=spending.usage_reports(registration, priced),
         disagreements=spending.disagreements(priced),
@@ -217,7 +224,7 @@ def _design(registration: Registration, found: Facts) -> Design:
         n_blocks=len(blocks),
         n_complete=len(_whole(found)),
         n_cases=len({case for case, _ in _whole(found)}),
-        min_cases=MIN_CASES,
+        min_cases=stats.MIN_CASES,
     )
 
 

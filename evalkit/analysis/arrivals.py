@@ -26,7 +26,7 @@ def treatment_rows(
                 given
                 for trial in trials
                 if trial.analysed and trial.key.arm == seal.arm.name
-                for _, given in _given(registration, trial)
+                for _, given in given_to(registration, trial)
             ],
         )
         for seal in registration.arms
@@ -45,12 +45,14 @@ def strays(registration: Registration, trials: Sequence[Trial]) -> tuple[Stray, 
         )
         for trial in trials
         if trial.analysed
-        for slug, given in _given(registration, trial)
+        for slug, given in given_to(registration, trial)
     )
     return tuple(s for s in found if s.not_listed or s.not_carried or s.not_offered)
 
 
-def _given(registration: Registration, trial: Trial) -> Iterator[tuple[str, Treatment]]:
+def given_to(
+    registration: Registration, trial: Trial
+) -> Iterator[tuple[str, Treatment]]:
     """Slug and treatment of each step, as far as it can be held against the arm's."""
     arm = next(s.arm for s in registration.arms if s.arm.name == trial.key.arm)
     for step in steps_of(trial.result):

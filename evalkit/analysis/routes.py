@@ -6,37 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from evalkit.analysis.choices import Pick, choices, overlap, recalled, skill_rows
 from evalkit.analysis.tallies import proportion
 from evalkit.conclusions import NONE, RouteRow, Routing, RoutingCell
 from evalkit.facts import Trial, steps_of
 from evalkit.outcomes import SELECT
-from evalkit.records import Registration, Selection, StepResult, Wording
+from evalkit.records import ArmSeal, Registration, Selection, StepResult, Wording
 
 QUERIES = "queries"
 STEPS = "steps of trials"
-
-
-class _Pick(NamedTuple):
-    query: tuple[str, str]
-    canonical: frozenset[str]
-    picked: frozenset[str]
-    candidates: frozenset[str]
-
-    @property
-    def exact(self) -> bool:
-        return self.picked == self.canonical
-
-    @property
-    def any_hit(self) -> bool:
-        return bool(self.picked & self.canonical)
-
-    @property
-    def any_hit_possible(self) -> bool:
-        return not self.canonical or bool(self.candidates & self.canonical)
-
-    @property
-    def exact_possible(self) -> bool:
-        return self.any_hit_possible and len(self.canonical) <= 1
 
 
 class _Chosen(NamedTuple):
@@ -52,19 +30,16 @@ def routings(
     registration: Registration, trials: Sequence[Trial]
 ) -> tuple[Routing, ...]:
     """How each routed arm chose, over its analysed trials."""
-    routed = [
-        seal.arm.name for seal in registration.arms if seal.arm.prompt is Wording.ROUTED
-    ]
     skills = {
         (case.id, slug): names
         for case in registration.cases
         for slug, names in case.skills.items()
     }
-    found = {arm: _chosen(arm, trials) for arm in routed}
     return tuple(
-        _routing(arm, chosen, skills, registration.plan.confidence)
-        for arm, chosen in found.items()
-        if chosen
+        _routing(registration, seal, chosen, skills)
+        for seal in registration.arms
+        if seal.arm.prompt is Wording.ROUTED
+        and (chosen := _chosen(seal.arm.name, trials))
     )
 
 
@@ -88,27 +63,37 @@ def _chosen(arm: str, trials: Sequence[Trial]) -> list[_Chosen]:
 
 
 def _routing(
-    arm: str, chosen: Sequence[_Chosen], skills: _Skills, confidence: float
+    registration: Registration,
+    seal: ArmSeal,
+    chosen: Sequence[_Chosen],
+    skills: _Skills,
 ) -> Routing:
+    confidence = registration.plan.confidence
     picks = [_pick(one, skills.get(one.query, ())) for one in chosen]
     # Repeats of a query that all choose alike are one observation, not many.
     distinct = list(dict.fromkeys(picks))
     queries = list(dict.fromkeys(pick.query for pick in picks))
     alike = len(distinct) == len(queries)
     seen = distinct if alike else picks
+    needing = [pick for pick in seen if pick.canonical]
     cells = Counter((_label(pick.canonical), _label(pick.picked)) for pick in picks)
+    by_skill = skill_rows(seen)
     return Routing(
-        arm=arm,
+        arm=seal.arm.name,
         unit=QUERIES if alike else STEPS,
         n_queries=len(queries),
         n_steps=len(picks),
         exact=proportion((pick.exact for pick in seen), confidence),
         exact_ceiling=proportion((pick.exact_possible for pick in seen), confidence),
-        any_hit=proportion((pick.any_hit for pick in seen), confidence),
-        any_hit_ceiling=proportion(
-            (pick.any_hit_possible for pick in seen), confidence
-        ),
+        any_hit=proportion((pick.any_hit for pick in needing), confidence),
+        any_hit_ceiling=proportion((pick.held for pick in needing), confidence),
         nothing_picked=proportion((not pick.picked for pick in seen), confidence),
+        choices=choices(seen),
+        recalled=recalled(
+            picks, seal.skills, n_candidates=registration.plan.n_candidates
+        ),
+        overlap=overlap(seen, by_skill),
+        skills=by_skill,
         cells=tuple(RoutingCell(*pair, n) for pair, n in sorted(cells.items())),
         rows=tuple(
             _row([one for one in chosen if one.query == query], skills.get(query, ()))
@@ -117,9 +102,9 @@ def _routing(
     )
 
 
-def _pick(found: _Chosen, canonical: Sequence[str]) -> _Pick:
+def _pick(found: _Chosen, canonical: Sequence[str]) -> Pick:
     picked = found.selection.picked
-    return _Pick(
+    return Pick(
         found.query,
         frozenset(canonical),
         frozenset({picked} if picked else ()),

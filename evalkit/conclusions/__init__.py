@@ -27,6 +27,7 @@ from evalkit.conclusions.pilots import (
 from evalkit.conclusions.record import (
     DeviationRow,
     Difference,
+    GraderRow,
     Integrity,
     RegradeRow,
     Seals,
@@ -50,10 +51,18 @@ from evalkit.conclusions.spending import (
     Tokens,
     UsageReport,
 )
+from evalkit.conclusions.times import TimeContrast, TimePoint, TimeRow
 from evalkit.conclusions.treatment import (
+    Choices,
+    Overlap,
+    Recalled,
+    Received,
+    ReceivedRow,
+    ReplicationRow,
     RouteRow,
     Routing,
     RoutingCell,
+    SkillRow,
     Stray,
     TreatmentRow,
 )
@@ -75,6 +84,7 @@ __all__ = [
     "CaseSummary",
     "Chance",
     "CheckRow",
+    "Choices",
     "ComplaintRow",
     "Cost",
     "Design",
@@ -86,26 +96,36 @@ __all__ = [
     "Exclusion",
     "Flow",
     "GateVerdict",
+    "GraderRow",
     "Integrity",
     "LostBlock",
     "MissingRow",
     "Overhead",
+    "Overlap",
     "PairedPasses",
     "PassRow",
     "Point",
     "Proportion",
     "PurposeRow",
+    "Recalled",
+    "Received",
+    "ReceivedRow",
     "RegradeRow",
+    "ReplicationRow",
     "RouteRow",
     "Routing",
     "RoutingCell",
     "Seals",
     "SensitivityRow",
     "Signal",
+    "SkillRow",
     "Spend",
     "StepPoint",
     "StepRow",
     "Stray",
+    "TimeContrast",
+    "TimePoint",
+    "TimeRow",
     "Tokens",
     "TreatmentRow",
     "UsageReport",
@@ -193,6 +213,7 @@ class Analysis(Record, frozen=True):
     sentence: str
     seals: Seals
     integrity: Integrity
+    graders: tuple[GraderRow, ...]
     design: Design
     cases: tuple[CaseSummary, ...]
     flow: tuple[Flow, ...]
@@ -209,6 +230,10 @@ class Analysis(Record, frozen=True):
     routing_refusal: str | None
     treatments: tuple[TreatmentRow, ...]
     strays: tuple[Stray, ...]
+    received: tuple[ReceivedRow, ...]
+    replications: tuple[ReplicationRow, ...]
+    times: tuple[TimeRow, ...]
+    time_contrasts: tuple[TimeContrast, ...]
     purposes: tuple[PurposeRow, ...]
     usage: tuple[UsageReport, ...]
     disagreements: tuple[Disagreement, ...]

@@ -54,6 +54,22 @@ class Integrity(Record, frozen=True):
     ended: str | None
 
 
+class GraderRow(Record, frozen=True):
+    """The grader of one case: what was proven, and what judged.
+
+    `bound`: the sealed name of its proof is that of a proof for the sealed digests of
+    case, fixture, grader and reference. Of `n_grades` of analysed trials `n_other`
+    were given by a grader of another digest.
+    """
+
+    case: str
+    digest: str
+    proof: str
+    bound: bool
+    n_grades: int
+    n_other: int
+
+
 class DeviationRow(Record, frozen=True):
     """Something registered that was departed from; `at` None: found on analysis."""
 

@@ -2,8 +2,80 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from evalkit.conclusions.scores import Proportion
 from evalkit.records import Candidate, Record
+
+
+class Received(StrEnum):
+    """What reached a trial of an arm's context, from the weakest to the strongest."""
+
+    NOTHING = "nothing"
+    OFFERED = "offered only"
+    PICKED = "text in the prompt"
+    INVOKED = "skill invoked"
+    READ = "skill file read"
+
+
+class Choices(Record, frozen=True):
+    """What choices came to; each is one of these.
+
+    `exact`: just the canonical skills, or rightly none. `partly`: one of several that
+    were needed. `wrong`: another than was needed. `missed`: none though one was
+    needed. `needless`: one though none was needed.
+    """
+
+    exact: int
+    partly: int
+    wrong: int
+    missed: int
+    needless: int
+
+
+class Recalled(Record, frozen=True):
+    """How many canonical skills of the queries stand among their candidates.
+
+    `n_held` of `n` (recall), of which no list of `n_candidates` could hold more than
+    `ceiling`: not those that the arm's library lacks, nor more than its length.
+    """
+
+    n_held: int
+    n: int
+    ceiling: int
+    n_candidates: int
+
+
+class Overlap(Record, frozen=True):
+    """Skills picked against canonical skills, over all choices together.
+
+    Of `n_picked` picks and `n_needed` canonical skills, `n_right` are both. Precision
+    and recall are None where they would be shares of nothing. `jaccard` is the mean
+    over choices of what both sets share, 1 where both are empty; `macro_f1` the mean
+    over skills that are needed somewhere.
+    """
+
+    n_right: int
+    n_picked: int
+    n_needed: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    jaccard: float
+    macro_f1: float | None
+
+
+class SkillRow(Record, frozen=True):
+    """One skill: needed by `support` choices, picked by `picked`, both in `hits`.
+
+    `f1` is None where no choice needs it: it is in no mean.
+    """
+
+    skill: str
+    support: int
+    picked: int
+    hits: int
+    f1: float | None
 
 
 class RoutingCell(Record, frozen=True):
@@ -41,8 +113,9 @@ class Routing(Record, frozen=True):
     """How well an arm's routing chose, against the canonical skills.
 
     Repeats of one query are one observation where they all choose alike: `unit`
-    says whether proportions count queries or steps of trials. The ceilings count
-    those where the candidates let a choice of one skill be right at all.
+    says whether choices are counted by queries or by steps of trials. `any_hit` is
+    over those that need a skill. The ceilings count those where the candidates let a
+    choice of one skill be right at all. `cells` count steps, whatever the unit.
     """
 
     arm: str
@@ -54,6 +127,10 @@ class Routing(Record, frozen=True):
     any_hit: Proportion
     any_hit_ceiling: Proportion
     nothing_picked: Proportion
+    choices: Choices
+    recalled: Recalled
+    overlap: Overlap
+    skills: tuple[SkillRow, ...]
     cells: tuple[RoutingCell, ...]
     rows: tuple[RouteRow, ...]
 
@@ -92,3 +169,37 @@ class Stray(Record, frozen=True):
     not_listed: tuple[str, ...]
     not_carried: tuple[str, ...]
     not_offered: tuple[str, ...]
+
+
+class ReceivedRow(Record, frozen=True):
+    """Trials of one arm by the strongest treatment that reached them. Not randomised.
+
+    In `n_looked` of them a gateway saw what the model was told; in the others what
+    was delivered is taken to have reached it. `uses_seen` is False where the agent
+    leaves no record of skills it invoked or read. `score` is the mean over trials.
+    """
+
+    arm: str
+    received: Received
+    n: int
+    n_looked: int
+    uses_seen: bool
+    score: float | None
+    passed: Proportion
+
+
+class ReplicationRow(Record, frozen=True):
+    """Two arms with whole libraries from different sources, skill by skill.
+
+    `same` to the byte, `changed` under one name, or only in one of them.
+    """
+
+    arm: str
+    other: str
+    source: str | None
+    other_source: str | None
+    same: tuple[str, ...]
+    changed: tuple[str, ...]
+    only_arm: tuple[str, ...]
+    only_other: tuple[str, ...]
+    sentence: str
