@@ -59,6 +59,7 @@ Modules, from what people use to what everything rests on:
     scoring        weights, scores, the score line
     usage          tokens and prices
     transcript     what an agent said it did
+    foresight      what a design can find, before it is run
     stats          intervals and tests
     markup         prose, tables and figures as HTML
     sanitise       HTML from elsewhere, built anew

@@ -198,6 +198,7 @@ def outline_lines(outline: Outline, sealed: str | None) -> list[str]:
         f"within {outline.deadline_ms / 60_000:.0f} minutes",
         *_cost_lines(outline),
         *_design_lines(outline),
+        *_foresight_lines(outline),
         f"order: random blocks ({', '.join(outline.first_blocks)}, ...), arms by a "
         f"Williams square, imbalance {outline.imbalance}",
         "arms:",
@@ -224,6 +225,37 @@ def _design_lines(outline: Outline) -> list[str]:
             f"rests on gate run {outline.gate.run}: {outline.gate.verdict}{stamp}"
         )
     return lines
+
+
+def _foresight_lines(outline: Outline) -> list[str]:
+    """What the design can find between two arms, and what more would buy."""
+    found = outline.foresight
+    rows = [
+        (
+            name,
+            f"{design.n_cases} cases x {design.repeats}",
+            f"spread {design.sd:.1f}",
+            "nothing to say from one trial"
+            if design.difference is None
+            else f"{design.difference:.2f}"
+            if design.difference <= 1
+            else "nothing within 0 to 1",
+            f"least p {design.p_least:.2g}",
+        )
+        for name, designs in (
+            ("this design", found.planned),
+            ("others", found.others),
+            ("cases like these", found.beyond),
+        )
+        for design in designs
+    ]
+    return [
+        f"declared: {outline.outcome}, margin {outline.margin}, "
+        f"{', '.join(outline.confirmatory) or 'no comparison'}; others are exploratory",
+        f"one comparison by itself finds, in {found.power:.0%} of runs, by spread of trials:",
+        *_align(rows),
+        *([] if found.beyond else ["  cases like these: nothing, with so few cases"]),
+    ]
 
 
 def status_lines(status: Status, now: datetime) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from pathlib import Path
 
-from scipy import stats as scipy_stats
-
-from evalkit import corpus, reference
+from evalkit import corpus, reference, stats
+from evalkit.foresight import Design, Foresight, foresee
 from evalkit.markup import Column, Page, Prose, Shown, Table
 from evalkit.plan import Draft, Outline
 from evalkit.records import Registration, Wording
@@ -22,10 +21,6 @@ from evalkit.wording import (
     usd,
 )
 
-CONFIDENCE = 0.95
-SPREADS = (0.1, 0.2, 0.3)
-MIN_CASES = 6
-"""Fewest cases of which a test over cases can reach p = 0.05."""
 _PROMPTS = {
     Wording.BARE: "the task alone",
     Wording.CATALOGUE: "the task, names and descriptions of all skills",
@@ -144,23 +139,57 @@ def reachable(draft: Draft) -> Prose:
 
 
 def reach(registration: Registration) -> Page:
-    """What this design can tell apart, by assumed spread of scores."""
-    n_cases, repeats = len(registration.cases), registration.plan.repeats or 0
-    limit = Prose((_limit(n_cases, repeats),))
-    if repeats < 2:
-        return Page((limit,))
-    df = 2 * n_cases * (repeats - 1)
-    t = float(scipy_stats.t.ppf((1 + CONFIDENCE) / 2, df))
-    rows = [
-        (score(spread), score(t * spread * math.sqrt(2 / (n_cases * repeats))))
-        for spread in SPREADS
-    ]
-    heads = (
-        "If scores within a case and arm spread by",
-        "the interval of a difference reaches this far to either side",
+    """What was declared, what this design can find, and what more would buy."""
+    plan = registration.plan
+    n_cases, repeats = len(registration.cases), plan.repeats or 0
+    found = foresee(n_cases, repeats, confidence=plan.confidence)
+    declared = (
+        f"The outcome is the {plan.outcome} of a trial, intervals are at "
+        f"{plan.confidence:.0%}, and a difference within {score(plan.margin)} counts as "
+        f"of no importance. The comparisons that count, corrected for their number: "
+        f"{listed(plan.confirmatory or ())}. All others are exploratory."
     )
+    tables = [
+        _designs("What this design can find, on these cases", found, found.planned),
+        _designs(
+            "What other designs would find, at one assumed spread", found, found.others
+        ),
+    ]
+    if found.beyond:
+        tables.append(
+            _designs(
+                "On cases like these; the spread is that of differences between cases",
+                found,
+                found.beyond,
+            )
+        )
+    return Page((Prose((declared, _limit(n_cases, found))), *tables))
+
+
+def _designs(caption: str, found: Foresight, designs: Sequence[Design]) -> Table:
+    heads = (
+        "Cases",
+        "Repeats",
+        "If scores spread by",
+        f"it finds, in {found.power:.0%} of runs, a difference of",
+        "Least p it can reach",
+    )
+    rows = [
+        (
+            count(design.n_cases),
+            count(design.repeats),
+            score(design.sd),
+            "not to be said from one trial"
+            if design.difference is None
+            else f"more than {score(1)}"
+            if design.difference > 1
+            else score(design.difference),
+            f"{design.p_least:.2g}",
+        )
+        for design in designs
+    ]
     columns = tuple(Column(head, number=True) for head in heads)
-    return Page((limit, Table("How wide intervals will be", columns, tuple(rows))))
+    return Table(caption, columns, tuple(rows))
 
 
 def order(draft: Draft) -> Table:
@@ -248,17 +277,16 @@ def _bytes(least: int, most: int) -> str:
     return count(most) if least == most else f"{count(least)} to {count(most)}"
 
 
-def _limit(n_cases: int, repeats: int) -> str:
+def _limit(n_cases: int, found: Foresight) -> str:
     """The two questions, and which of them this many cases can answer."""
-    ways = math.comb(2 * repeats, repeats) ** n_cases
-    least = min(1.0, 2 / ways)
+    least = found.planned[0].p_least
     these = (
-        f"About these {n_of(n_cases, 'case')}: arms can be swapped in {ways:,} ways, so "
-        f"the least p a comparison can reach is {least:.2g}."
+        f"About these {n_of(n_cases, 'case')}: the least p a comparison can reach is "
+        f"{least:.2g}."
     )
-    if n_cases >= MIN_CASES:
+    if found.beyond:
         return f"{these} About cases like these: {n_cases} cases allow a test."
     return (
         f"{these} About cases like these: nothing. A test over cases needs at least "
-        f"{MIN_CASES}, and no number of repeats makes up for it."
+        f"{stats.MIN_CASES}, and no number of repeats makes up for it."
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from evalkit import files, ranking, readiness, reference, routing
 from evalkit.errors import InputError
 from evalkit.estimate import Estimate, estimate
+from evalkit.foresight import Foresight, foresee
 from evalkit.inputs import Inputs
 from evalkit.recall import Recall, label, recall
 from evalkit.records import (
@@ -80,6 +81,10 @@ class Outline(Record, frozen=True):
     estimate: Estimate | None
     gate_rule: GateRule | None
     gate: GateSeal | None
+    outcome: str
+    margin: float
+    confirmatory: tuple[str, ...]
+    foresight: Foresight
 
 
 class Draft(Record, frozen=True):
@@ -174,6 +179,12 @@ def _outline(inputs: Inputs, registration: Registration) -> Outline:
         estimate=estimate(registration, inputs.root),
         gate_rule=plan.gate_rule,
         gate=registration.gate,
+        outcome=plan.outcome,
+        margin=plan.margin,
+        confirmatory=plan.confirmatory or (),
+        foresight=foresee(
+            len(inputs.cases), plan.repeats or 0, confidence=plan.confidence
+        ),
     )
 
 

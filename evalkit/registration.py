@@ -27,6 +27,7 @@ READING_MODULES = frozenset(
         "estimate",
         "export",
         "facts",
+        "foresight",
         "frames",
         "gates",
         "markup",
