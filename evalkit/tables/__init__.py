@@ -12,7 +12,9 @@ from evalkit.tables.inference import detectable, hypotheses, robustness
 from evalkit.tables.passing import gate_run, passes
 from evalkit.tables.record import fragility, limits, seals
 from evalkit.tables.results import answer, arms, contrasts, flow, gates
-from evalkit.tables.treatment import routing, treatment
+from evalkit.tables.routing import routing
+from evalkit.tables.times import times
+from evalkit.tables.treatment import received, replication, treatment
 
 __all__ = [
     "agent",
@@ -32,11 +34,14 @@ __all__ = [
     "limits",
     "passes",
     "price",
+    "received",
+    "replication",
     "robustness",
     "routing",
     "seals",
     "spent",
     "steps",
     "time",
+    "times",
     "treatment",
 ]

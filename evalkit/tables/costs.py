@@ -66,7 +66,8 @@ def time(analysis: Analysis) -> Page:
         "Means per trial",
         _numbers(heads),
         tuple(rows),
-        note="The time of the agent's calls; grading is not in it.",
+        note="The time of the agent's calls; grading is not in it. A trial that was cut "
+        "off counts with the time it had.",
     )
     ratios = _ratios(analysis, ("wall_s",), "Ratios of time")
     return Page((table, Fold("Ratios of time, with intervals", (ratios,))))

@@ -1,47 +1,20 @@
-"""What routing chose, and what reached the agent."""
+"""What reached the agent, what came of it, and what two libraries have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from evalkit import wording
-from evalkit.conclusions import Analysis, Proportion, Routing, TreatmentRow
+from evalkit.conclusions import (
+    Analysis,
+    Received,
+    ReceivedRow,
+    ReplicationRow,
+    TreatmentRow,
+)
 from evalkit.markup import Column, Fold, Page, Prose, Shown, Table
 
 NOT_SEEN = "nobody looked"
-
-
-def routing(analysis: Analysis) -> Shown:
-    """How often routing chose what a case calls for."""
-    if analysis.routing_refusal:
-        return Prose((analysis.routing_refusal,))
-    rows = [
-        (
-            row.arm,
-            wording.count(row.n_queries),
-            _of_ceiling(row.exact, row.exact_ceiling),
-            _of_ceiling(row.any_hit, row.any_hit_ceiling),
-            wording.k_of_n(row.nothing_picked),
-            wording.interval(row.exact),
-            row.unit,
-        )
-        for row in analysis.routing
-    ]
-    heads = ("Queries", "Exactly the canonical skills", "One of them", "Nothing picked")
-    table = Table(
-        "What routing chose",
-        (
-            Column("Arm"),
-            *(Column(head, number=True) for head in heads),
-            Column("Interval of exact (Wilson)", number=True),
-            Column("Counted are"),
-        ),
-        tuple(rows),
-        empty="no arm of this run was routed.",
-        note="The ceiling counts those where the candidates, sealed with the plan, "
-        "let one picked skill be right: nobody who picks from them can do better.",
-    )
-    return Page((table, *(_routes(row) for row in analysis.routing)))
 
 
 def treatment(analysis: Analysis) -> Page:
@@ -64,13 +37,84 @@ def treatment(analysis: Analysis) -> Page:
         f"passed the gateway: {NOT_SEEN} where none stood, or no request was made.",
     )
     used = [
-        (row.arm, _counted(row.skills_invoked))
+        (row.arm, counted(row.skills_invoked))
         for row in analysis.treatments
         if row.skills_invoked
     ]
     columns = (Column("Arm"), Column("Skills (how often)"))
     invoked = Table("Skills invoked", columns, tuple(used), empty="none, in any arm.")
     return Page((table, _strays(analysis), invoked))
+
+
+def received(analysis: Analysis) -> Table:
+    """Outcomes by the strongest treatment that reached a trial. Not randomised."""
+    heads = ("Trials", "Mean score", "All checks passed")
+    return Table(
+        "Outcomes by what reached the trial: NOT RANDOMISED",
+        (
+            *(Column(head, whole=True) for head in ("Arm", "What reached it")),
+            *(Column(head, number=True) for head in heads),
+            Column("its interval (Wilson)", number=True),
+            Column("A gateway saw it", number=True),
+        ),
+        tuple(_received(row) for row in analysis.received),
+        note="The plan drew the arm of a trial, not what its agent then used: who invokes "
+        "a skill may differ from who does not, by case, by luck or by how the work went, "
+        "so no difference between these rows is an effect. Each trial stands under the "
+        "strongest that any of its steps got. Where no gateway looked, what was "
+        "delivered is taken to have arrived.",
+        empty="no trial was analysed.",
+    )
+
+
+def replication(analysis: Analysis) -> Shown:
+    """What arms with whole libraries from different sources have in common."""
+    if not analysis.replications:
+        return Prose(
+            ("No two arms of this run offer whole libraries from different sources.",)
+        )
+    heads = ("Same to the byte", "Changed", "Only in the first", "Only in the second")
+    table = Table(
+        "Skills of arms with whole libraries",
+        (Column("Arms", whole=True), *(Column(head, number=True) for head in heads)),
+        tuple(
+            (
+                f"{row.arm} and {row.other}",
+                *(wording.count(len(names)) for names in _parts(row)),
+            )
+            for row in analysis.replications
+        ),
+    )
+    said = Prose(tuple(row.sentence for row in analysis.replications))
+    named = Table(
+        "By name",
+        tuple(map(Column, ("Arms", *heads))),
+        tuple(
+            (
+                f"{row.arm} ({row.source}) and {row.other} ({row.other_source})",
+                *map(wording.listed, _parts(row)),
+            )
+            for row in analysis.replications
+        ),
+    )
+    return Page((said, table, Fold("Which skills", (named,))))
+
+
+def _parts(row: ReplicationRow) -> tuple[tuple[str, ...], ...]:
+    return row.same, row.changed, row.only_arm, row.only_other
+
+
+def _received(row: ReceivedRow) -> tuple[str, ...]:
+    unseen = not row.uses_seen and row.received in {Received.OFFERED, Received.PICKED}
+    return (
+        row.arm,
+        f"{row.received.value} (or used: not known)" if unseen else row.received.value,
+        wording.count(row.n),
+        wording.score(row.score),
+        wording.k_of_n(row.passed),
+        wording.interval(row.passed),
+        wording.k_of(row.n_looked, row.n) if row.n_looked else NOT_SEEN,
+    )
 
 
 def _treatment(row: TreatmentRow) -> tuple[str, ...]:
@@ -125,39 +169,6 @@ def _or_dash(names: Iterable[str]) -> str:
     return ", ".join(names) or wording.NOT_APPLICABLE
 
 
-def _of_ceiling(found: Proportion, ceiling: Proportion) -> str:
-    return f"{wording.k_of_n(found)} (ceiling {ceiling.k})"
-
-
-def _routes(found: Routing) -> Fold:
-    """What was ranked for each query, picked, and used."""
-    rows = [
-        (
-            f"{row.case}, {row.step}",
-            wording.listed(row.canonical),
-            wording.listed(f"{c.skill} {c.score:.1f}" for c in row.candidates),
-            _counted(row.picked),
-            _counted(row.how),
-            wording.k_of(row.n_asked, row.n_steps),
-            wording.listed(row.offered),
-            NOT_SEEN if row.listed is None else wording.listed(row.listed),
-            _counted(row.invoked),
-            _counted(row.read),
-        )
-        for row in found.rows
-    ]
-    heads = (
-        "Step", "Canonical", "Candidates, with scores", "Picked", "How",
-        "A model was asked", "Offered at home", "The model was told of", "Invoked",
-        "File read",
-    )  # fmt: skip
-    table = Table(
-        f"Routing of {found.arm}, step by step (how often in brackets)",
-        tuple(map(Column, heads)),
-        tuple(rows),
-    )
-    return Fold(f"Every routed step of {found.arm}", (table,))
-
-
-def _counted(found: dict[str, int]) -> str:
+def counted(found: dict[str, int]) -> str:
+    """Names, and how often each."""
     return wording.listed(f"{name} ({n})" for name, n in found.items())
