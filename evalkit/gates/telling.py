@@ -1,0 +1,151 @@
+"""Could this design tell, and did it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalkit.conclusions import READY, Analysis, DetectableRow
+from evalkit.gates import verdict
+from evalkit.gates.verdict import FAIL, PASS, UNKNOWN
+from evalkit.records import Contrast, Gate, Kind, Layout
+from evalkit.wording import n_of
+
+SCORE = "score"
+
+
+def sample(analysis: Analysis) -> Gate:
+    """Whether there are cases enough to ask about tasks like these."""
+    design = analysis.design
+    enough = design.n_cases >= design.min_cases
+    return Gate(
+        verdict.SAMPLE,
+        PASS if enough else FAIL,
+        f"{n_of(design.n_cases, 'task')}, at least {design.min_cases} wanted",
+        "There are enough tasks to ask about tasks like these."
+        if enough
+        else "There are too few tasks to say anything about tasks like these.",
+    )
+
+
+def pilot_signal(analysis: Analysis) -> Iterator[Gate]:
+    """Whether a run on injected knowledge rests on a real gate run; not of others."""
+    kinds = {case.kind for case in analysis.cases}
+    if kinds != {Kind.KNOWLEDGE} or analysis.design.layout is Layout.GATE:
+        return
+    seal = analysis.gate_run
+    ready = seal is not None and seal.verdict == READY and not seal.simulated
+    same = seal is not None and seal.model == analysis.seals.model
+    evidence = "no gate run was sealed with the plan"
+    if seal is not None:
+        stamp = "SIMULATED, " if seal.simulated else ""
+        evidence = f"{seal.run}: {stamp}{seal.verdict}, {seal.agent}, {seal.model}"
+    yield Gate(
+        verdict.PILOT,
+        PASS if ready and same else FAIL,
+        evidence,
+        "A real gate run showed, before this run was planned, that the knowledge makes "
+        "the difference on these cases."
+        if ready and same
+        else "No real gate run with this model showed, before this run was planned, "
+        "that these cases can tell injected knowledge apart.",
+    )
+
+
+def not_saturated(analysis: Analysis) -> Gate:
+    """A case is saturated where every trial of every arm has a score of 1."""
+    seen = {row.case: True for row in analysis.case_arms if row.points}
+    for row in analysis.case_arms:
+        for point in row.points:
+            seen[row.case] = seen[row.case] and point.score == 1
+    full = [case for case, saturated in seen.items() if saturated]
+    found = UNKNOWN if not seen else FAIL if 2 * len(full) >= len(seen) else PASS
+    sentence = {
+        PASS: "Most cases leave room for one arm to do better than another.",
+        FAIL: "Cases that every arm solves every time cannot tell arms apart; that no "
+        "difference is seen there says nothing of other cases.",
+        UNKNOWN: "No trial was analysed, so nothing is known of how hard the cases are.",
+    }[found]
+    return Gate(
+        verdict.ROOM,
+        found,
+        f"{len(full)} of {n_of(len(seen), 'case')} solved by every trial of every arm"
+        f"{': ' if full else ''}{', '.join(full)}",
+        sentence,
+    )
+
+
+def difference_detectable(analysis: Analysis) -> Gate:
+    """Whether a true difference as large as the margin would be found, as a rule.
+
+    By the spread that was seen, else by the smallest that is assumed. Where some
+    contrasts were declared to count, only of those.
+    """
+    margin, outcome = analysis.design.margin, analysis.design.outcome
+    rows = _least_detectable(analysis) if outcome == SCORE else []
+    worst = max(rows, key=lambda row: row.difference, default=None)
+    if worst is None:
+        told = (
+            "not every case has two trials in each of two arms"
+            if outcome == SCORE
+            else f"it is reckoned for the score, and the outcome is {outcome}"
+        )
+        return Gate(
+            verdict.DETECTABLE,
+            UNKNOWN,
+            f"no least difference: {told}",
+            "It is not known how small a difference this design could have found.",
+        )
+    enough = worst.difference <= margin
+    return Gate(
+        verdict.DETECTABLE,
+        PASS if enough else FAIL,
+        f"found in four runs of five: {worst.difference:.2f} of score, {worst.arm} "
+        f"against {worst.comparator}, at a spread of {worst.sd:.2f} "
+        f"({'seen' if worst.seen else 'assumed'}); the registered margin is {margin:g}",
+        "A difference as large as the margin would as a rule have been found."
+        if enough
+        else "A difference as large as the margin can be there and not be found: that "
+        "none is seen says little, and one that is seen tends to look larger than it is.",
+    )
+
+
+def _least_detectable(analysis: Analysis) -> list[DetectableRow]:
+    """One row for each contrast: at the spread seen, else at the least assumed."""
+    declared = {(c.arm, c.comparator) for c in analysis.contrasts if c.confirmatory}
+    found: dict[tuple[str, str], DetectableRow] = {}
+    for row in sorted(analysis.detectable, key=lambda row: (not row.seen, row.sd)):
+        pair = row.arm, row.comparator
+        if pair in declared or not declared:
+            found.setdefault(pair, row)
+    return list(found.values())
+
+
+def difference_seen(analysis: Analysis) -> Gate:
+    """Whether an interval of a difference in the outcome leaves out 0."""
+    primary = [c for c in analysis.contrasts if c.measure == analysis.design.outcome]
+    judged = [contrast for contrast in primary if contrast.low is not None]
+    clear = [contrast for contrast in judged if _excludes_zero(contrast)]
+    found = PASS if clear else FAIL if judged else UNKNOWN
+    sentence = {
+        PASS: "At least one difference between arms is larger than the spread between "
+        "trials explains.",
+        FAIL: "No difference between arms is larger than the spread between trials "
+        "explains; that does not show that there is none.",
+        UNKNOWN: "No difference between arms could be given an interval.",
+    }[found]
+    listed = ", ".join(f"{c.arm} against {c.comparator}" for c in clear) or "none"
+    return Gate(
+        verdict.SEEN,
+        found,
+        f"{analysis.design.outcome}: interval without 0 for {listed}, "
+        f"of {len(primary)} contrasts, {len(judged)} with an interval",
+        sentence,
+    )
+
+
+def _excludes_zero(contrast: Contrast) -> bool:
+    return (
+        contrast.low is not None
+        and contrast.high is not None
+        and not contrast.low <= 0 <= contrast.high
+    )
