@@ -7,16 +7,15 @@ first given: what a regrade made of the same evidence is kept beside it.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 
-import msgspec
-
-from evalkit import schedule, scoring
+from evalkit import scoring
 from evalkit.errors import InputError
 from evalkit.records import (
     AttemptEnded,
     AttemptStarted,
+    Bodies,
     Call,
     Event,
     Grade,
@@ -35,6 +34,8 @@ INTERRUPTED = "interrupted"
 """Status of a trial whose attempts all ended without a result."""
 VOID = "isolation differs"
 """Status of a trial that ran at another level of isolation than registered."""
+_Tries = dict[int, TrialResult | None]
+_attempt = attrgetter("attempt")
 COUNTING = frozenset({Outcome.SCORED, Outcome.AGENT_LIMIT, Outcome.GRADER_DIED})
 
 
@@ -71,18 +72,23 @@ class Trial(Record, frozen=True):
     regraded: str | None = None
 
     @property
-    def score(self) -> float | None:
-        """Mean score over the steps of its case; None where it does not count."""
+    def grades(self) -> list[Grade | None] | None:
+        """Of the steps of its case; None where it does not count."""
         if self.result is None or not self.counts:
             return None
-        return score_of(self.result, self.steps)
+        return _grades(self.result, self.steps)
+
+    @property
+    def score(self) -> float | None:
+        """Mean score over the steps of its case; None where it does not count."""
+        grades = self.grades
+        return None if grades is None else scoring.trial_score(grades)
 
     @property
     def passed(self) -> bool | None:
         """True where every check of every step passed."""
-        if self.result is None or not self.counts:
-            return None
-        return scoring.passed(_grades(self.result, self.steps))
+        grades = self.grades
+        return None if grades is None else scoring.passed(grades)
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -108,7 +114,8 @@ class Trial(Record, frozen=True):
     @property
     def wall_s(self) -> float | None:
         """Seconds its calls took; None where there was no call."""
-        return sum(call.wall_s for call in self.calls) if self.calls else None
+        calls = self.calls
+        return sum([call.wall_s for call in calls]) if calls else None
 
 
 class Facts(Record, frozen=True):
@@ -129,31 +136,51 @@ def gather(registration: Registration, events: Sequence[Event]) -> Facts:
         InputError: The journal holds a trial that was not planned.
     """
     bodies = [event.body for event in events]
-    started = [body for body in bodies if isinstance(body, AttemptStarted)]
-    first = {_try(b.result): b.result for b in bodies if isinstance(b, AttemptEnded)}
-    again = {_try(b.result): b for b in bodies if isinstance(b, Regraded)}
-    begun = [(b.key, b.attempt) for b in started]
-    _check_planned(registration, {*first, *again, *begun})
-    tries = dict.fromkeys([*begun, *first])
+    places = _Places(registration)
+    tries, order = _tries(places, bodies)
+    regraded = [body for body in bodies if isinstance(body, Regraded)]
+    again = {(places[b.result.key], b.result.attempt): b for b in regraded}
+    results = [_that_counts(own) for own in tries]
+    statuses = [
+        _status(result, len(own), registration.isolation.level)
+        for result, own in zip(results, tries, strict=True)
+    ]
+    lost = {
+        (key.case, key.repeat)
+        for key, status in zip(registration.schedule, statuses, strict=True)
+        if status not in COUNTING
+    }
+    steps = {case.id: case.steps for case in registration.cases}
     trials: list[Trial] = []
     for place, key in enumerate(registration.schedule):
-        own = [tried for tried in tries if tried[0] == key]
-        tried = _that_counts(own, first)
-        regrade = again.get(tried) if tried else None
+        result, own = results[place], tries[place]
+        regrade = again.get((place, result.attempt)) if result else None
         trials.append(
-            _trial(
-                registration,
-                place,
+            Trial(
+                key=key,
+                place=place,
+                steps=steps[key.case],
+                status=statuses[place],
+                counts=statuses[place] in COUNTING,
+                analysed=(key.case, key.repeat) not in lost,
                 n_started=len(own),
-                n_ended=sum(other in first for other in own),
-                result=first[tried] if tried else None,
+                n_ended=len([True for ended in own.values() if ended]),
+                result=result,
                 again=regrade.result if regrade else None,
                 regraded=regrade.how if regrade else None,
             )
         )
-    counted = {_try(t.result) for t in trials if t.result and t.counts}
-    attempts = tuple(Attempt(*t, first.get(t), t in counted) for t in tries)
-    return Facts(_with_blocks(trials, registration), attempts)
+    attempts = [
+        Attempt(
+            registration.schedule[place],
+            attempt,
+            result,
+            trials[place].counts and result is results[place],
+        )
+        for place, attempt in order
+        for result in (tries[place][attempt],)
+    ]
+    return Facts(tuple(trials), tuple(attempts))
 
 
 def score_of(result: TrialResult, steps: Sequence[str]) -> float:
@@ -163,16 +190,15 @@ def score_of(result: TrialResult, steps: Sequence[str]) -> float:
 
 def calls_of(result: TrialResult | None) -> tuple[Call, ...]:
     """Calls of an attempt, over its steps."""
-    return tuple(call for step in steps_of(result) for call in step.calls)
+    return tuple([call for step in steps_of(result) for call in step.calls])
 
 
 def requests_of(result: TrialResult | None) -> tuple[Request, ...] | None:
     """Requests of an attempt; None where a call reports none, or none was made."""
-    called = [requests_of_step(step) for step in steps_of(result) if step.calls]
-    known = [requests for requests in called if requests is not None]
-    if not known or len(known) < len(called):
+    called = [step for step in steps_of(result) if step.calls]
+    if not called or any(map(_silent, called)):
         return None
-    return tuple(itertools.chain.from_iterable(known))
+    return tuple([request for step in called for request in step.requests])
 
 
 def requests_of_step(step: StepResult) -> tuple[Request, ...] | None:
@@ -216,77 +242,55 @@ def _silent(step: StepResult) -> bool:
 def _grades(result: TrialResult, steps: Sequence[str]) -> list[Grade | None]:
     # By registered slug: a step that is missing must not shrink the denominator.
     found = {step.slug: step.grade for step in result.steps}
-    return [found.get(slug) for slug in steps]
+    return list(map(found.get, steps))
 
 
-def _that_counts(
-    own: Sequence[tuple[TrialKey, int]],
-    results: Mapping[tuple[TrialKey, int], TrialResult],
-) -> tuple[TrialKey, int] | None:
+class _Places(dict[TrialKey, int]):
+    """Places in the registered order; a trial that was not planned is refused."""
+
+    def __init__(self, registration: Registration) -> None:
+        super().__init__((key, n) for n, key in enumerate(registration.schedule))
+        self._digest = registration.digest
+
+    def __missing__(self, key: TrialKey) -> int:
+        raise InputError(
+            "journal",
+            expected=f"trials of registration {self._digest[:12]} only",
+            found=str(key),
+            cure="give the journal that belongs to this registration",
+        )
+
+
+def _tries(
+    places: _Places, bodies: Sequence[Bodies]
+) -> tuple[list[_Tries], list[tuple[int, int]]]:
+    """Attempts at the trial of each place; and all, in the order they were begun."""
+    tries: list[_Tries] = [{} for _ in places]
+    order: list[tuple[int, int]] = []
+
+    def note(key: TrialKey, attempt: int, result: TrialResult | None) -> None:
+        place = places[key]
+        if attempt not in tries[place]:
+            order.append((place, attempt))
+        tries[place][attempt] = result
+
+    for body in bodies:
+        if isinstance(body, AttemptStarted):
+            note(body.key, body.attempt, None)
+    for body in bodies:
+        if isinstance(body, AttemptEnded):
+            note(*_try(body.result), body.result)
+    return tries, order
+
+
+def _that_counts(tries: _Tries) -> TrialResult | None:
     """The last attempt that is not infrastructure, else the last that ended."""
-    ended = sorted((t for t in own if t in results), key=lambda t: t[1])
-    good = [t for t in ended if results[t].outcome is not Outcome.INFRASTRUCTURE]
-    return (good or ended or [None])[-1]
-
-
-def _trial(
-    registration: Registration,
-    place: int,
-    *,
-    n_started: int,
-    n_ended: int,
-    result: TrialResult | None,
-    again: TrialResult | None,
-    regraded: str | None,
-) -> Trial:
-    key = registration.schedule[place]
-    status = _status(result, n_started, registration.isolation.level)
-    return Trial(
-        key=key,
-        place=place,
-        steps=next(c.steps for c in registration.cases if c.id == key.case),
-        status=status,
-        counts=status in COUNTING,
-        analysed=False,
-        n_started=n_started,
-        n_ended=n_ended,
-        result=result,
-        again=again,
-        regraded=regraded,
-    )
+    ended = [result for result in tries.values() if result]
+    good = [one for one in ended if one.outcome is not Outcome.INFRASTRUCTURE]
+    return max(good or ended, key=_attempt, default=None)
 
 
 def _status(result: TrialResult | None, n_started: int, level: str) -> str:
     if result is None:
         return INTERRUPTED if n_started else Outcome.NOT_RUN.value
     return VOID if result.isolation != level else result.outcome.value
-
-
-def _check_planned(
-    registration: Registration, tries: Iterable[tuple[TrialKey, int]]
-) -> None:
-    planned = set(registration.schedule)
-    for key, _ in tries:
-        if key not in planned:
-            raise InputError(
-                "journal",
-                expected=f"trials of registration {registration.digest[:12]} only",
-                found=str(key),
-                cure="give the journal that belongs to this registration",
-            )
-
-
-def _with_blocks(
-    trials: Sequence[Trial], registration: Registration
-) -> tuple[Trial, ...]:
-    """Trials are analysed where every trial of their block has a result."""
-    counting = {trial.key for trial in trials if trial.counts}
-    whole = {
-        key
-        for block in schedule.blocks_of(registration.schedule)
-        if counting.issuperset(block)
-        for key in block
-    }
-    return tuple(
-        msgspec.structs.replace(trial, analysed=trial.key in whole) for trial in trials
-    )

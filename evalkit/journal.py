@@ -35,21 +35,38 @@ class Journal(msgspec.Struct, frozen=True):
     torn: bool
 
 
-def read_journal(path: Path) -> Journal:
+def read_journal(path: Path, *, until: str | None = None) -> Journal:
     """Read and check a journal; a missing one is empty.
 
+    Args:
+        path: Its file.
+        until: Head to stop at, so that what was added since is left out.
+
     Raises:
-        InputError: A line is no event, or the chain breaks; names the line.
+        InputError: A line is no event, or the chain breaks; names the line. Or
+            `until` is not there.
     """
-    if not path.exists():
-        return Journal((), GENESIS, torn=False)
-    whole, _, rest = path.read_bytes().rpartition(b"\n")
     events: list[Event] = []
     head = GENESIS
-    for n, line in enumerate(whole.split(b"\n") if whole else (), 1):
-        events.append(_checked(line, n, head, path))
-        head = files.sha256(line)
-    return Journal(tuple(events), head, torn=bool(rest))
+    torn = False
+    if path.exists():
+        with path.open("rb") as lines:
+            for n, line in enumerate(lines, 1):
+                if head == until:
+                    break
+                torn = not line.endswith(b"\n")
+                if torn:
+                    break
+                events.append(_checked(line, n, head, path))
+                head = files.sha256(line[:-1])
+    if until not in {None, head}:
+        raise InputError(
+            path,
+            expected=f"a line with sha256 {until}",
+            found=f"{len(events)} other lines",
+            cure="it was edited meanwhile: restore it from a copy",
+        )
+    return Journal(tuple(events), head, torn=torn)
 
 
 class Writer:

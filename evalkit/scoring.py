@@ -32,7 +32,8 @@ def step_score(checks: Sequence[CheckResult]) -> float:
     Raises:
         ValueError: There are no checks.
     """
-    return float(_share(checks))
+    won, total = _won(checks)
+    return won / total
 
 
 def grade_score(grade: Grade | None) -> float:
@@ -53,19 +54,23 @@ def trial_score(grades: Sequence[Grade | None]) -> float:
     """
     if not grades:
         raise ValueError("a trial has at least one step")
-    shares = [_share(g.checks) for g in grades if g is not None and g.died is None]
-    return float(sum(shares, Fraction(0)) / len(grades))
+    # Over one denominator: integers divide to the nearest float, sums of floats do not.
+    over, under = 0, 1
+    for grade in grades:
+        if grade is not None and grade.died is None:
+            won, total = _won(grade.checks)
+            over, under = over * total + won * under, under * total
+    return over / (under * len(grades))
 
 
 def passed(grades: Sequence[Grade | None]) -> bool:
     """True where every check of every step passed."""
-    return bool(grades) and all(
-        grade is not None
-        and grade.died is None
-        and bool(grade.checks)
-        and all(check.passed for check in grade.checks)
-        for grade in grades
-    )
+    for grade in grades:
+        if grade is None or grade.died is not None or not grade.checks:
+            return False
+        if not all(check.passed for check in grade.checks):
+            return False
+    return bool(grades)
 
 
 def parse_share(text: str) -> float:
@@ -141,11 +146,16 @@ def _check_ids_and_weights(checks: tuple[CheckResult, ...]) -> None:
             raise ValueError(f"weight {check.weight} of {check.id!r} is below 1")
 
 
-def _share(checks: Sequence[CheckResult]) -> Fraction:
-    total = sum(check.weight for check in checks)
+def _won(checks: Sequence[CheckResult]) -> tuple[int, int]:
+    """Weights won, and total weight."""
+    won = total = 0
+    for check in checks:
+        total += check.weight
+        if check.passed:
+            won += check.weight
     if not total:
         raise ValueError("a step has at least one check")
-    return Fraction(sum(check.weight for check in checks if check.passed), total)
+    return won, total
 
 
 def _plain(check: CheckResult) -> CheckResult:
