@@ -5,6 +5,7 @@ Modules, from what people use to what everything rests on:
     cli            the commands
     publish        execute any notebook, export it
     dossier        what an auditor reads, as tables
+    replication    two runs of one corpus side by side, never compared
     export         an executed notebook as one safe page
     notebook       what the notebooks call
     console        text for a terminal
@@ -28,7 +29,7 @@ Modules, from what people use to what everything rests on:
     analysis       frames and seal -> every reported number
     trial          run_trial, conclude
     readiness      does a gate run show that its cases can tell?
-    frames         facts -> tidy frames
+    frames         facts -> tidy frames, their dictionary, files and cache
     calls          calls of the agent in a step
     ledger         the way from a call to its model
     estimate       what a plan may cost before it starts
@@ -81,10 +82,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalkit.analysis import analyse
+    from evalkit.frames import columns
     from evalkit.notebook import load
     from evalkit.plan import draft, load_plan, seal_plan
     from evalkit.proof import verify
     from evalkit.records import Plan
+    from evalkit.replication import compare, side_by_side
     from evalkit.run import run_plan
     from evalkit.standing import status
 
@@ -92,22 +95,28 @@ __version__ = "0.1.0"
 __all__ = [
     "Plan",
     "analyse",
+    "columns",
+    "compare",
     "draft",
     "load",
     "load_plan",
     "run_plan",
     "seal_plan",
+    "side_by_side",
     "status",
     "verify",
 ]
 _HOMES = {
     "Plan": "records",
     "analyse": "analysis",
+    "columns": "frames",
+    "compare": "replication",
     "draft": "plan",
     "load": "notebook",
     "load_plan": "plan",
     "run_plan": "run",
     "seal_plan": "plan",
+    "side_by_side": "replication",
     "status": "standing",
     "verify": "proof",
 }

@@ -21,6 +21,7 @@ from evalkit.probing import Asked
 from evalkit.recall import Recall
 from evalkit.records import Candidate, Corpus, Grade, Proof, ProofRow, Selection
 from evalkit.regrade import Regrade
+from evalkit.replication import ReplicationRow
 from evalkit.standing import Status
 from evalkit.strength import LEAST_KILLED, Strength
 
@@ -392,6 +393,31 @@ def probe_lines(found: ProbeScores) -> list[str]:
         f"no accepted skill among the candidates: "
         f"{', '.join(found.out_of_reach) or 'none'}",
     ]
+
+
+def replication_lines(rows: Sequence[ReplicationRow]) -> list[str]:
+    """The lines of each contrast one below the other, one for each run."""
+    told = [
+        (
+            f"{row.arm} against {row.comparator}, {row.measure}",
+            row.run,
+            *_estimate(row),
+            wording.n_of(row.n_blocks, "pair"),
+            wording.n_of(row.n_cases, "case"),
+            f"{row.agent}, {row.model}",
+            f"{row.status}{', SIMULATED' if row.simulated else ''}",
+        )
+        for row in rows
+    ]
+    head = ("contrast", "run", "estimate", "interval", "", "", "agent", "status")
+    refused = dict.fromkeys(row.refusal for row in rows if row.refusal)
+    return [*_align([head, *told]), *refused]
+
+
+def _estimate(row: ReplicationRow) -> tuple[str, str]:
+    if row.measure in {"score", "passed"}:
+        return wording.signed(row.estimate), wording.span(row.low, row.high)
+    return wording.ratio(row.estimate), wording.ratio_span(row.low, row.high)
 
 
 def doctor_lines(findings: Sequence[Finding]) -> list[str]:

@@ -183,6 +183,12 @@ def gather(registration: Registration, events: Sequence[Event]) -> Facts:
     return Facts(tuple(trials), tuple(attempts))
 
 
+def is_simulated(registration: Registration, found: Facts) -> bool:
+    """True where a stand-in for an agent or a model took part."""
+    results = [attempt.result for attempt in found.attempts if attempt.result]
+    return registration.agent.simulated or any(r.simulated for r in results)
+
+
 def score_of(result: TrialResult, steps: Sequence[str]) -> float:
     """Score of a result, over the registered steps of its case."""
     return scoring.trial_score(_grades(result, steps))

@@ -43,6 +43,7 @@ READING_MODULES = frozenset(
         "readiness",
         "recall",
         "regrade",
+        "replication",
         "sanitise",
         "scaffold",
         "stats",

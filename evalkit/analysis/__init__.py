@@ -94,7 +94,7 @@ def analyse(
     seals = _seals(registration, journal, rates_digest, found)
     made = Analysis(
         run=registration.run_id,
-        simulated=_simulated(registration, found),
+        simulated=facts.is_simulated(registration, found),
         question=contrasts.QUESTION,
         sentence=_sentence(registration),
         seals=seals,
@@ -179,11 +179,6 @@ def _seals(
             **{name: version(name) for name in PACKAGES},
         },
     )
-
-
-def _simulated(registration: Registration, found: Facts) -> bool:
-    results = [attempt.result for attempt in found.attempts if attempt.result]
-    return registration.agent.simulated or any(r.simulated for r in results)
 
 
 def _sentence(registration: Registration) -> str:

@@ -32,6 +32,9 @@ _COMMANDS = (
     proving.gate,
     proving.preflight,
     reading.report,
+    reading.export,
+    reading.replicate,
+    reading.compare,
     reading.route,
     reading.doctor,
 )

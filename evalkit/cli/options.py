@@ -32,6 +32,7 @@ AgainOption = Annotated[
     typer.Option("--isolation", help="Default: as registered; none needs consent."),
 ]
 RunArgument = Annotated[str, typer.Argument(help="Id or folder of a sealed run.")]
+OtherArgument = Annotated[str, typer.Argument(help="Id or folder of another run.")]
 HERE = Path()
 DEFAULTS = PlanParameters()
 NAMES = frozenset(PlanParameters.__struct_fields__)

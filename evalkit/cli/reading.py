@@ -13,6 +13,7 @@ from evalkit.cli.options import (
     DEFAULTS,
     HERE,
     JsonOption,
+    OtherArgument,
     RootOption,
     RunArgument,
     WorkersOption,
@@ -29,6 +30,96 @@ def report(
 
     path = publish_report(find_run(run, root))
     show({"report": str(path)}, as_json, [str(path)])
+
+
+def export(
+    run: RunArgument,
+    to: Annotated[str, typer.Option("--to", help="csv, parquet or json.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder; default: export in the run's folder."),
+    ] = None,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Write every frame of a run as a file, with a data dictionary and a stamp."""
+    from evalkit.notebook import load
+    from evalkit.parameters import find_run
+
+    written = [str(path) for path in load(find_run(run, root)).export(to, out)]
+    show({"files": written}, as_json, written)
+
+
+def replicate(
+    run: RunArgument,
+    other: OtherArgument,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the contrasts of two runs of one corpus side by side; nothing is tested."""
+    from evalkit import console
+    from evalkit.parameters import find_run
+    from evalkit.replication import REFUSAL, replication_rows
+
+    rows = replication_rows(find_run(run, root), find_run(other, root))
+    lines = [*console.replication_lines(rows), REFUSAL]
+    show({"rows": rows, "refusal": REFUSAL}, as_json, lines)
+
+
+def compare(run: RunArgument, other: OtherArgument) -> None:
+    """Refuse to test one run against another, and say what there is instead."""
+    from evalkit import replication
+
+    replication.compare(run, other)
+
+
+def route(
+    query: Annotated[
+        str | None, typer.Option("--query", help="What a user would type.")
+    ] = None,
+    probes: Annotated[
+        bool, typer.Option("--probes", help="Answer the library's probes.toml.")
+    ] = False,
+    ask: Annotated[
+        Path | None,
+        typer.Option("--ask", help="Plan as TOML: have its agent choose, once each."),
+    ] = None,
+    library: Annotated[
+        str, typer.Option(help="Skills: folder or folder@ref.")
+    ] = "current",
+    workers: WorkersOption = 2,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Rank a library's skills for a text, or for its probes; asks no model unless told."""
+    from evalkit import console, skills
+    from evalkit.probes import open_probes, score_offline
+    from evalkit.ranking import Ranker
+    from evalkit.routing import choose, to_ask
+
+    if (query is None) != probes or (ask and not probes):
+        raise typer.BadParameter("give --query TEXT or --probes; --ask needs --probes")
+    found = skills.open_library(root, library, name="route")
+    if query is not None:
+        chosen = choose(Ranker(found).rank(query, n=DEFAULTS.n_candidates))
+        asked = to_ask(chosen, DEFAULTS.min_rank_score)
+        show(chosen, as_json, console.route_lines(chosen, asks=bool(asked)))
+        return
+    listed = open_probes(root, library, found)
+    if ask is None:
+        scores = score_offline(listed, found)
+        show(scores, as_json, console.probe_lines(scores))
+        return
+    from evalkit.plan import load_plan, open_plan
+    from evalkit.probing import ask_probes
+
+    inputs = open_plan(load_plan(ask), root)
+    folder = root / "runs" / f"probes-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    with console.bar("probes") as told:
+        answered = ask_probes(
+            listed, found, inputs, folder, n_workers=workers, done=told
+        )
+    show(answered, as_json, console.asked_lines(answered, folder.name))
 
 
 def route(

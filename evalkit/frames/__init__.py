@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -24,8 +25,18 @@ from evalkit.frames.columns import (
     frame_of,
     schema,
 )
+from evalkit.records import Record
 
-__all__ = ["COLUMNS", "Column", "Frames", "columns", "frame_of", "tables", "tidy"]
+__all__ = [
+    "COLUMNS",
+    "Column",
+    "Frames",
+    "columns",
+    "frame_of",
+    "of_records",
+    "tables",
+    "tidy",
+]
 
 
 class Frames(NamedTuple):
@@ -65,6 +76,12 @@ def tables(facts: Facts) -> dict[str, Table]:
             "part", [getattr(step, name) for step in tried.roots["step"]]
         )
     return {name: rows[name].table(name) for name in COLUMNS}
+
+
+def of_records(rows: Sequence[Record]) -> pd.DataFrame:
+    """Records as a frame, a column for each field; fields of a field by `outer.inner`."""
+    plain = [msgspec.to_builtins(row) for row in rows]
+    return pd.json_normalize(plain, sep=".").convert_dtypes()
 
 
 class _Rows:
