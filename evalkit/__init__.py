@@ -10,6 +10,7 @@ Modules, from what people use to what everything rests on:
     notebook       what the notebooks call
     console        text for a terminal
     doctor         what this machine lacks
+    explore        a transcript, summed up and page by page
     tables         tables of an analysis
     plots          figures of an analysis
     gates          what must hold before a claim

@@ -200,7 +200,7 @@ def how_it_ended(
         return stopped
     end = told.end
     if end is None:
-        return faults.unfinished(finished, exchanges, told.n_lines)
+        return faults.unfinished(finished, exchanges, told.lines.n_lines)
     if not end.is_error:
         if finished.exit_code == 0:
             return Ended.FINISHED, ""

@@ -12,7 +12,7 @@ from evalkit.agents import common, faults, installed, reach
 from evalkit.agents.protocol import Command, Reading, Task
 from evalkit.errors import InputError
 from evalkit.process import Finished
-from evalkit.records import Ended, Exchange, Plan
+from evalkit.records import Ended, Exchange, Plan, Request
 from evalkit.sandbox import Mount
 from evalkit.transcript import codex as transcript
 
@@ -138,13 +138,10 @@ def read(
     model = exchanges[0].model if exchanges else ""
     with stdout.open("rb") as lines:
         told = transcript.parse(lines, model=model)
-    rollouts = [
-        request
-        for path in (sorted(session.rglob("*.jsonl")) if session else ())
-        for request in transcript.parse_rollout(
-            path.read_bytes().splitlines(), model=model
-        )
-    ]
+    rollouts: list[Request] = []
+    for path in sorted(session.rglob("*.jsonl")) if session else ():
+        with path.open("rb") as lines:
+            rollouts += transcript.parse(lines, model=model).requests
     opened = [name for line in told.commands for name in _SKILL_FILE.findall(line)]
     return common.reading(
         how_it_ended(told, finished, exchanges),
@@ -170,7 +167,7 @@ def how_it_ended(
         return stopped
     if told.completed and finished.exit_code == 0:
         return Ended.FINISHED, ""
-    found = faults.unfinished(finished, exchanges, told.n_lines)
+    found = faults.unfinished(finished, exchanges, told.lines.n_lines)
     if found[0] is Ended.AGENT_ERROR and told.failure:
         return Ended.AGENT_ERROR, told.failure[: common.MAX_DETAIL]
     return found

@@ -122,6 +122,19 @@ def route(
     show(answered, as_json, console.asked_lines(answered, folder.name))
 
 
+def show_transcript(
+    target: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A transcript, of any run or none.")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Sum up a transcript of Claude Code or Codex: requests, usage, records, faults."""
+    from evalkit.explore import account, summary_lines
+
+    found = account(target)
+    show(found, as_json, summary_lines(found))
+
+
 def doctor(root: RootOption = HERE, as_json: JsonOption = False) -> None:
     """Say what this machine lacks, and how to get it."""
     from evalkit import console

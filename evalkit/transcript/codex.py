@@ -1,7 +1,8 @@
-"""What Codex said it did: the JSON lines of `codex exec --json`. Pure.
+"""What Codex said it did: lines of `codex exec --json`, and its rollout files. Pure.
 
-It reports usage by turn, with cached input tokens inside the input tokens, and
-neither model nor cost. Its rollout files hold a usage record per request.
+The stream reports usage by turn, with cached input tokens inside the input tokens,
+and neither model nor cost. A rollout holds a usage record per request; an older
+one only running totals, repeated.
 """
 
 from __future__ import annotations
@@ -11,15 +12,25 @@ from collections.abc import Iterable
 import msgspec
 
 from evalkit.records import Record, Request
+from evalkit.transcript.lines import Lines, Tally
+from evalkit.transcript.rows import NOTHING, Count
+
+KNOWN_TYPES = frozenset({
+    "thread.started", "turn.started", "turn.completed", "turn.failed", "error",
+    "item.started", "item.updated", "item.completed", "session_meta",
+    "response_item", "event_msg", "turn_context", "compacted", "world_state",
+    "token_usage_record",
+})  # fmt: skip
+"""Types of rows seen from the CLI; others are counted, and passed over."""
 
 
 class Usage(msgspec.Struct):
     """Tokens as Codex counts them."""
 
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: Count = 0
+    cached_input_tokens: Count = 0
+    cache_write_input_tokens: Count = 0
+    output_tokens: Count = 0
 
 
 class Fault(msgspec.Struct):
@@ -29,22 +40,54 @@ class Fault(msgspec.Struct):
 
 
 class Item(msgspec.Struct):
-    """Something done or said."""
+    """Something done or said, as the stream tells it."""
 
+    id: str = ""
     type: str = ""
+    text: str | None = None
+    message: str | None = None
     command: str = ""
+    aggregated_output: str | None = None
+    exit_code: int | None = None
+    status: str | None = None
+
+
+class Info(msgspec.Struct):
+    """Running totals in a rollout."""
+
+    total_token_usage: Usage | None = None
+    last_token_usage: Usage | None = None
 
 
 class Payload(msgspec.Struct):
-    """Of a line of a rollout."""
+    """Of a row of a rollout."""
 
+    type: str | None = None
     usage: Usage | None = None
+    info: Info | None = None
+    response_id: str | None = None
+    model: str | None = None
+    id: str | None = None
+    cli_version: str | None = None
+    role: str | None = None
+    name: str | None = None
+    call_id: str | None = None
+    content: msgspec.Raw = NOTHING
+    summary: msgspec.Raw = NOTHING
+    arguments: msgspec.Raw = NOTHING
+    input: msgspec.Raw = NOTHING
+    action: msgspec.Raw = NOTHING
+    output: msgspec.Raw = NOTHING
+    message: msgspec.Raw = NOTHING
 
 
 class Row(msgspec.Struct):
     """One line, of the stream or of a rollout."""
 
     type: str = ""
+    timestamp: str | None = None
+    thread_id: str | None = None
+    message: str | None = None
     usage: Usage | None = None
     error: Fault | None = None
     item: Item | None = None
@@ -52,64 +95,110 @@ class Row(msgspec.Struct):
 
 
 class CodexSession(Record, frozen=True):
-    """What a stream says: its totals per turn, why it failed, what it ran.
+    """What a stream or a rollout says: its usage, why it failed, what it ran.
 
-    `completed` is True where its last turn came to its end.
+    `turns` is usage by turn, of a stream; `requests` usage by request, of a rollout.
+    `completed` is True where a stream's last turn came to its end.
     """
 
     turns: tuple[Request, ...]
+    requests: tuple[Request, ...]
     failure: str | None
     completed: bool
     commands: tuple[str, ...]
-    n_lines: int
-    n_bad_lines: int
+    lines: Tally
+    id: str | None
+    versions: tuple[str, ...]
+    models: tuple[str, ...]
 
 
 _decode = msgspec.json.Decoder(Row).decode
 
 
-def parse(lines: Iterable[bytes], *, model: str) -> CodexSession:
-    """Read a stream line by line; no line is fatal."""
-    turns: list[Request] = []
-    commands: list[str] = []
-    failure: str | None = None
-    last, n_lines, n_bad_lines = "", 0, 0
-    for line in lines:
-        n_lines += 1
-        try:
-            row = _decode(line)
-        except msgspec.DecodeError:
-            n_bad_lines += 1
-            continue
+def parse(lines: Iterable[bytes], *, model: str = "") -> CodexSession:
+    """Read a stream or a rollout line by line; no line is fatal.
+
+    Args:
+        lines: Lines with their line ends, as a binary file yields them.
+        model: Whom it asked, where the rows do not say.
+    """
+    reader = Reader(model)
+    for _ in reader.lines.each(lines, reader.take):
+        pass
+    return reader.session()
+
+
+class Reader:
+    """Collects a `CodexSession` row by row, for whoever also wants the rows."""
+
+    def __init__(self, model: str = "") -> None:
+        self.lines = Lines(KNOWN_TYPES)
+        self._model = model
+        self._models: dict[str, None] = {}
+        self._turns: list[Request] = []
+        self._records: list[Request] = []
+        self._counted: list[Request] = []
+        self._total: Usage | None = None
+        self._commands: dict[str, None] = {}
+        self._failure: str | None = None
+        self._last = ""
+        self._id: str | None = None
+        self._versions: dict[str, None] = {}
+
+    def take(self, line: bytes) -> Row:
+        """Read one line.
+
+        Raises:
+            msgspec.MsgspecError: It is no row; nothing of it was taken.
+        """
+        row = _decode(line)
+        self.lines.count(row.type)
+        self._id = self._id or row.thread_id
         if row.type.startswith("turn."):
-            last = row.type
+            self._last = row.type
         if row.type == "turn.completed" and row.usage:
-            turns.append(_request(model, row.usage, "turn", None))
+            self._turns.append(_request(self._model, row.usage, "turn", None))
         if row.type == "turn.failed":
-            failure = row.error.message if row.error else ""
+            self._failure = row.error.message if row.error else ""
         if row.item and row.item.type == "command_execution" and row.item.command:
-            commands.append(row.item.command)
-    return CodexSession(
-        turns=tuple(turns),
-        failure=failure if last == "turn.failed" else None,
-        completed=last == "turn.completed",
-        commands=tuple(dict.fromkeys(commands)),
-        n_lines=n_lines,
-        n_bad_lines=n_bad_lines,
-    )
+            self._commands[row.item.command] = None
+        if row.payload:
+            self._take_payload(row.type, row.payload)
+        return row
 
+    def session(self) -> CodexSession:
+        """All that was taken until now."""
+        return CodexSession(
+            turns=tuple(self._turns),
+            requests=tuple(self._records or self._counted),
+            failure=self._failure if self._last == "turn.failed" else None,
+            completed=self._last == "turn.completed",
+            commands=tuple(self._commands),
+            lines=self.lines.tally(),
+            id=self._id,
+            versions=tuple(self._versions),
+            models=tuple(self._models),
+        )
 
-def parse_rollout(lines: Iterable[bytes], *, model: str) -> tuple[Request, ...]:
-    """Usage per request from a rollout file; no line is fatal."""
-    found: list[Request] = []
-    for line in lines:
-        try:
-            row = _decode(line)
-        except msgspec.DecodeError:
-            continue
-        if row.type == "token_usage_record" and row.payload and row.payload.usage:
-            found.append(_request(model, row.payload.usage, "rollout", 1))
-    return tuple(found)
+    def _take_payload(self, name: str, payload: Payload) -> None:
+        if name == "session_meta":
+            self._id = self._id or payload.id
+            if payload.cli_version:
+                self._versions[payload.cli_version] = None
+        elif name == "turn_context" and payload.model:
+            self._model = payload.model
+            self._models[payload.model] = None
+        elif name == "token_usage_record" and payload.usage:
+            self._records.append(_request(self._model, payload.usage, "rollout", 1))
+        elif payload.type == "token_count" and payload.info:
+            self._take_running(payload.info)
+
+    def _take_running(self, info: Info) -> None:
+        """A row repeats the last request until there is a new one."""
+        total, last = info.total_token_usage, info.last_token_usage
+        if total is not None and last is not None and total != self._total:
+            self._total = total
+            self._counted.append(_request(self._model, last, "rollout", 1))
 
 
 def _request(model: str, used: Usage, source: str, n_requests: int | None) -> Request:

@@ -8,7 +8,7 @@ import msgspec
 
 from evalkit.records import Record
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 NOTHING = msgspec.Raw(b"null")
 
 
@@ -88,29 +88,24 @@ class ModelUsage(msgspec.Struct):
 
 
 class Block(msgspec.Struct):
-    """One content block of a message."""
+    """One content block of a message; what may be large is left undecoded."""
 
-    type: str
+    type: str = ""
     id: str | None = None
     text: str | None = None
     thinking: str | None = None
     name: str | None = None
-    input: Any = None
+    input: msgspec.Raw = NOTHING
     tool_use_id: str | None = None
-    content: Any = None
+    content: msgspec.Raw = NOTHING
+    source: msgspec.Raw = NOTHING
     is_error: bool | None = None
 
     @property
-    def plain(self) -> str:
-        """Its text; of a tool use the input as JSON."""
-        if self.type == "tool_use":
-            return msgspec.json.encode(self.input).decode()
-        if isinstance(self.content, str):
-            return self.content
-        if isinstance(self.content, list):
-            parts = [part for part in self.content if isinstance(part, dict)]
-            return "\n".join(str(part["text"]) for part in parts if "text" in part)
-        return self.text or self.thinking or ""
+    def n_chars(self) -> int:
+        """Length of what a model wrote in it."""
+        given = len(bytes(self.input)) if self.type == "tool_use" else 0
+        return len(self.text or "") + len(self.thinking or "") + given
 
 
 class Message(msgspec.Struct):
@@ -118,7 +113,7 @@ class Message(msgspec.Struct):
 
     id: str | None = None
     model: str | None = None
-    content: str | list[Block] = ""
+    content: str | list[Block] | None = ""
     stop_reason: str | None = None
     usage: Usage | None = None
 
@@ -127,19 +122,29 @@ class Message(msgspec.Struct):
         """Its content as blocks."""
         if isinstance(self.content, str):
             return [Block("text", text=self.content)]
-        return self.content
+        return self.content or []
+
+
+class Stop(msgspec.Struct):
+    """What the end of a streamed message changes."""
+
+    stop_reason: str | None = None
 
 
 class Delta(msgspec.Struct):
     """The event of a `stream_event` row."""
 
-    type: str
+    type: str = ""
+    delta: Stop | None = None
     message: Message | None = None
     usage: Usage | None = None
 
 
 class Row(msgspec.Struct):
-    """Any line; `kept_id` is the session's id in session files only."""
+    """Any line; `kept_id` is the session's id in session files only.
+
+    Of `is_api_error` the stream has its own name.
+    """
 
     type: str = ""
     subtype: str | None = None
@@ -149,16 +154,36 @@ class Row(msgspec.Struct):
     request_id: str | None = None
     kept_request_id: str | None = msgspec.field(default=None, name="requestId")
     parent_tool_use_id: str | None = None
+    agent_id: str | None = msgspec.field(default=None, name="agentId")
+    is_sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
+    version: str | None = None
+    timestamp: str | None = None
     error: Any = None
     message: msgspec.Raw = NOTHING
     event: msgspec.Raw = NOTHING
     data: msgspec.Raw = NOTHING
 
 
+class Nested(msgspec.Struct):
+    """A row of a subagent inside a `progress` row."""
+
+    type: str = ""
+    message: msgspec.Raw = NOTHING
+
+
 class Progress(msgspec.Struct):
     """The data of a `progress` row, which may hold a subagent's row."""
 
-    message: Any = None
+    type: str | None = None
+    agent_id: str | None = msgspec.field(default=None, name="agentId")
+    message: Nested | str | None = None
+
+
+class SkillInput(msgspec.Struct):
+    """What a tool was given, as far as it tells which skill was used."""
+
+    skill: Any = None
+    file_path: Any = None
 
 
 class Init(msgspec.Struct):
@@ -192,5 +217,6 @@ decode_row = msgspec.json.Decoder(Row).decode
 decode_message = msgspec.json.Decoder(Message | None).decode
 decode_delta = msgspec.json.Decoder(Delta | None).decode
 decode_progress = msgspec.json.Decoder(Progress | None).decode
+decode_skill_input = msgspec.json.Decoder(SkillInput).decode
 decode_init = msgspec.json.Decoder(Init).decode
 decode_result = msgspec.json.Decoder(Result).decode
