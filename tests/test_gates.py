@@ -301,8 +301,7 @@ def test_a_grade_by_another_grader_than_the_proven_one_closes_every_claim(tmp_pa
 
 def test_a_proof_for_other_digests_than_the_sealed_ones_proves_nothing(tmp_path):
     sealed = register(cases=SIX, arms=("full", "baseline"), repeats=3)
-    digests = msgspec.structs.replace(sealed.cases[0].digests, grader="f" * 64)
-    swapped = msgspec.structs.replace(sealed.cases[0], digests=digests)
+    swapped = msgspec.structs.replace(sealed.cases[0], proof="a-0123456789ab.json")
     edited = msgspec.structs.replace(sealed, cases=(swapped, *sealed.cases[1:]))
     found = judged(tmp_path, seen=edited)
     assert [row.bound for row in found.graders] == [False, *[True] * 5]

@@ -16,7 +16,6 @@ from evalkit.analysis.contrasts import pairs_of
 from evalkit.analysis.tallies import Priced
 from evalkit.conclusions import TimeContrast, TimePoint, TimeRow
 from evalkit.facts import Trial, step_of
-from evalkit.outcomes import TASK
 from evalkit.records import Ended, Registration
 from evalkit.stats import Refusal, Times
 
@@ -102,8 +101,8 @@ def _point(trial: Trial, group: _Group) -> TimePoint | None:
 
 
 def _ended(trial: Trial, slug: str) -> Ended | None:
-    """How the call that did the work of a step ended; None where there was none."""
-    calls = [c for c in step_of(trial.result, slug).calls if c.purpose == TASK]
+    """How the last call of a step ended, which did the work; None where none did."""
+    calls = step_of(trial.result, slug).calls
     return calls[-1].ended if calls else None
 
 
