@@ -4,6 +4,7 @@ Modules, from what people use to what everything rests on:
 
     cli            the commands
     publish        execute any notebook, export it
+    calibration    planted effects through the same contrasts
     dossier        what an auditor reads, as tables
     replication    two runs of one corpus side by side, never compared
     export         an executed notebook as one safe page

@@ -18,6 +18,7 @@ READING_MODULES = frozenset(
     {
         "analysis",
         "audit",
+        "calibration",
         "cli",
         "conclusions",
         "console",

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from evalkit.cli import proving, reading, running
+from evalkit.cli import calibrating, proving, reading, running
 from evalkit.errors import EvalkitError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ _COMMANDS = (
     proving.new_case,
     proving.gate,
     proving.preflight,
+    calibrating.calibrate,
     reading.report,
     reading.export,
     reading.replicate,
