@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from evalkit.conclusions import Proportion
+from evalkit.conclusions import CheckRow, Proportion
 
 NOT_REPORTED = "not reported"
 NOT_APPLICABLE = "-"
@@ -92,6 +92,20 @@ def p_value(value: float | None) -> str:
 def k_of(k: int, n: int) -> str:
     """Counts, as `3 of 12`."""
     return f"{k:,} of {n:,}"
+
+
+def trials_passed(row: CheckRow) -> str:
+    """How many trials passed a check, and how many never came to it."""
+    flags = [
+        f"{n} {said}"
+        for n, said in (
+            (row.n_not_reached, "not reached"),
+            (row.n_grader_died, "grader died"),
+        )
+        if n
+    ]
+    counts = k_of(row.k, row.n)
+    return f"{counts} ({', '.join(flags)})" if flags else counts
 
 
 def k_of_n(found: Proportion) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from evalkit import wording
 from evalkit.conclusions import Analysis, StepRow
@@ -13,8 +14,9 @@ from evalkit.markup import Column, Prose, Shown, Table
 from evalkit.plots.drawing import INK, Style, drawing, figure_html, styles
 
 NO_CHAIN = Prose(("No case of this run is a chain of steps.",))
-DODGE = 0.5
+DODGE = 0.72
 """Width over which the marks of all arms are spread around a step's place."""
+_COLUMNS = 2
 
 
 def steps(analysis: Analysis) -> Shown:
@@ -23,34 +25,21 @@ def steps(analysis: Analysis) -> Shown:
     if not names:
         return NO_CHAIN
     arms = analysis.design.arms
-    looks = styles(arms)
-    with drawing(len(names), height_in=3.8) as (made, panels):
-        for n, (axes, name) in enumerate(zip(panels, names, strict=True)):
-            own = [row for row in analysis.steps if row.case == name]
-            places = list(dict.fromkeys(f"{row.n} {row.step}" for row in own))
-            axes.set_title(name, fontsize=10, loc="left")
-            axes.set_ylim(-0.08, 1.1)
-            axes.set_xlim(0.4, len(places) + 0.6)
-            axes.set_xticks(range(1, len(places) + 1), places, rotation=20, ha="right")
-            axes.grid(axis="y")
-            axes.tick_params(axis="y", labelleft=n == 0)
-            for place, arm in enumerate(arms):
-                mine = [row for row in own if row.arm == arm]
-                aside = DODGE * ((place + 0.5) / len(arms) - 0.5)
-                _arm(axes, mine, aside, looks[arm])
-        for arm in arms:
-            look = looks[arm]
-            panels[0].plot([], [], f"{look.marker}-", color=look.colour, label=arm)
-        panels[0].plot(
-            [], [], "o", mfc="none", color=INK, label="not reached, counts 0"
-        )
-        panels[0].set_ylabel("score of a step")
-        made.legend(loc="outside lower center", ncols=4)
+    n_columns = min(_COLUMNS, len(names))
+    n_rows = -(-len(names) // n_columns)
+    with drawing(n_columns, n_rows, height_in=0.7 + 2.9 * n_rows) as (made, panels):
+        for axes in panels[len(names) :]:
+            axes.set_visible(False)
+        for n, (axes, name) in enumerate(zip(panels, names, strict=False)):
+            axes.tick_params(axis="y", labelleft=n % n_columns == 0)
+            _panel(axes, [row for row in analysis.steps if row.case == name], arms)
+        made.supylabel("score of a step", fontsize=9.5)
+        made.legend(handles=_legend(arms), loc="outside lower center", ncols=3)
         return figure_html(
             made,
             name="steps",
             alt=_alt(analysis.steps),
-            caption="Score of every analysed trial in each step, a number beside a mark "
+            caption="Score of every analysed trial in each step, a number above a mark "
             "for trials that lie on each other, and a line through the means of each "
             "arm. A step that is below its least score, or whose call failed, ends the "
             "chain: the steps after it are not reached.",
@@ -58,29 +47,78 @@ def steps(analysis: Analysis) -> Shown:
         )
 
 
-def _arm(axes: Axes, rows: Sequence[StepRow], aside: float, look: Style) -> None:
-    means = [(row.n + aside, row.score) for row in rows if row.score is not None]
-    axes.plot(*zip(*means, strict=True), color=look.colour, lw=1.6, alpha=0.6)
+def _panel(axes: Axes, rows: Sequence[StepRow], arms: Sequence[str]) -> None:
+    places = list(dict.fromkeys(f"{row.n} {row.step}" for row in rows))
+    axes.set_title(rows[0].case, fontsize=9)
+    axes.set_ylim(-0.08, 1.16)
+    axes.set_yticks([0, 0.5, 1])
+    axes.set_xlim(0.4, len(places) + 0.6)
+    axes.set_xticks(
+        range(1, len(places) + 1),
+        places,
+        rotation=25,
+        ha="right",
+        rotation_mode="anchor",
+    )
+    axes.grid(axis="y")
+    looks = styles(arms)
+    for place, arm in enumerate(arms):
+        mine = [row for row in rows if row.arm == arm]
+        beside = DODGE * ((place + 0.5) / len(arms) - 0.5)
+        _arm(axes, mine, beside, looks[arm])
+
+
+def _legend(arms: Sequence[str]) -> list[Line2D]:
+    lost = Line2D(
+        [],
+        [],
+        ls="none",
+        marker="o",
+        mfc="none",
+        color=INK,
+        label="not reached, counts 0",
+    )
+    return [
+        *(
+            Line2D(
+                [],
+                [],
+                color=look.line,
+                ls=look.dash,
+                marker=look.marker,
+                mfc=look.colour,
+                mec=INK,
+                label=arm,
+            )
+            for arm, look in styles(arms).items()
+        ),
+        lost,
+    ]
+
+
+def _arm(axes: Axes, rows: Sequence[StepRow], beside: float, look: Style) -> None:
+    means = [(row.n + beside, row.score) for row in rows if row.score is not None]
+    axes.plot(*zip(*means, strict=True), color=look.line, ls=look.dash, lw=1.4)
     for row in rows:
         found = Counter((point.score or 0, point.score is None) for point in row.points)
         for (score, is_lost), n in sorted(found.items()):
             axes.plot(
-                row.n + aside,
+                row.n + beside,
                 score,
                 look.marker,
-                color=look.colour,
-                mfc="none" if is_lost else look.colour,
-                mec=look.colour if is_lost else INK,
+                mfc="white" if is_lost else look.colour,
+                mec=look.line if is_lost else INK,
                 mew=1.2 if is_lost else 0.6,
-                ms=7,
+                ms=6,
             )
             if n > 1:
                 axes.annotate(
                     f"{n}",
-                    (row.n + aside, score),
-                    (6, 4),
+                    (row.n + beside, score),
+                    (0, 4.5),
                     textcoords="offset points",
-                    fontsize=8,
+                    ha="center",
+                    fontsize=8.5,
                 )
 
 

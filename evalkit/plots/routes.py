@@ -7,12 +7,21 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from evalkit import wording
-from evalkit.conclusions import Analysis, Proportion, Routing
-from evalkit.markup import Column, Prose, Shown, Table
-from evalkit.plots.drawing import INK, SOFT, drawing, figure_html, rows_of
+from evalkit.conclusions import NONE, Analysis, Proportion, Routing
+from evalkit.markup import Column, Figure, Prose, Shown, Table
+from evalkit.plots.drawing import (
+    BLUE,
+    INK,
+    SOFT,
+    drawing,
+    figure_html,
+    ink_on,
+    rows_of,
+    together,
+)
 
 _BARS = (
-    ("exact", "exactly the canonical skills", "D"),
+    ("exact", "exactly the\ncanonical skills", "D"),
     ("any_hit", "one of them", "o"),
     ("nothing_picked", "nothing picked", "s"),
 )
@@ -24,29 +33,40 @@ def routing(analysis: Analysis) -> Shown:
         return Prose((analysis.routing_refusal,))
     if not analysis.routing:
         return Prose(("No arm of this run was routed, so there is nothing to draw.",))
-    n_skills = max(len({c.canonical for c in row.cells}) for row in analysis.routing)
-    panels = 2 * len(analysis.routing)
-    height = max(2.6, 1.9 + 0.4 * n_skills)
-    widths = [1.0, 1.2] * len(analysis.routing)
-    with drawing(panels, height_in=height, widths=widths) as (made, axes):
-        for n, row in enumerate(analysis.routing):
-            _proportions(axes[2 * n], row)
-            _matrix(axes[2 * n + 1], row)
+    drawn = [
+        _figure(row, f"routing-{n}" if n else "routing")
+        for n, row in enumerate(analysis.routing)
+    ]
+    return together(drawn)
+
+
+def _figure(row: Routing, name: str) -> Figure:
+    wanted = _skills({cell.canonical for cell in row.cells})
+    picked = _skills({cell.picked for cell in row.cells})
+    heights = [1.5, 1.1 + 0.3 * len(wanted)]
+    height = 0.4 + sum(heights)
+    with drawing(1, 2, height_in=height, heights=heights) as (made, (above, below)):
+        above.set_title(row.arm)
+        _proportions(above, row)
+        _matrix(below, row, wanted, picked)
         return figure_html(
             made,
-            name="routing",
-            alt="Routing: "
-            + "; ".join(
-                f"{row.arm} chose exactly the canonical skills for "
-                f"{wording.k_of_n(row.exact)} {row.unit}"
-                for row in analysis.routing
-            )
-            + ".",
-            caption="Left: how often routing was right, with Wilson intervals; an upright bar is the "
-            "ceiling that the candidates set. Right: "
-            "skills a case calls for against the skill picked, as counts of steps; bold is right.",
-            table=_table(analysis),
+            name=name,
+            alt=f"Routing: {row.arm} chose exactly the canonical skills for "
+            f"{wording.k_of_n(row.exact)} {row.unit}, one of them for "
+            f"{wording.k_of_n(row.any_hit)} that need one, and none for "
+            f"{wording.k_of_n(row.nothing_picked)}.",
+            caption=f"{row.arm}. Above: how often routing was right, with Wilson "
+            f"intervals; an upright bar is the ceiling that the candidates set. Below: "
+            f"the skills a step calls for against the skill picked, as counts of steps; "
+            f"a framed, bold count is right.",
+            table=_table(row),
         )
+
+
+def _skills(found: set[str]) -> list[str]:
+    """In order of name; no skill stands last, also where it never occurs."""
+    return [*sorted(found - {NONE}), NONE]
 
 
 def _proportions(axes: Axes, row: Routing) -> None:
@@ -55,54 +75,64 @@ def _proportions(axes: Axes, row: Routing) -> None:
         found: Proportion = getattr(row, name)
         if found.low is None or found.high is None:
             continue
-        axes.plot([found.low, found.high], [place, place], color=INK, linewidth=1.5)
-        axes.plot(found.k / found.n, place, marker, color="#0072B2", markersize=8)
+        axes.plot([found.low, found.high], [place, place], color=INK, lw=1.5)
+        axes.plot(found.k / found.n, place, marker, color=BLUE, mec=INK, ms=7)
         ceiling = {"exact": row.exact_ceiling, "any_hit": row.any_hit_ceiling}.get(name)
-        if ceiling is not None:
+        if ceiling is not None and ceiling.n:
             share = ceiling.k / ceiling.n
-            axes.plot(share, place, "|", color=INK, markersize=18, markeredgewidth=2)
-        axes.annotate(
+            axes.plot(share, place, "|", color=INK, ms=16, mew=2)
+        axes.text(
+            1.02,
+            place,
             wording.k_of_n(found),
-            (found.k / found.n, place),
-            (0, 8),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8.5,
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=9,
         )
-    axes.set_xlim(-0.08, 1.08)
+    axes.set_xlim(-0.04, 1.04)
+    axes.xaxis.set_major_formatter("{x:.0%}")
     axes.set_xlabel(f"share of {row.unit}")
-    axes.set_title(row.arm, fontsize=10, loc="left")
 
 
-def _matrix(axes: Axes, row: Routing) -> None:
-    wanted = sorted({cell.canonical for cell in row.cells})
-    picked = sorted({cell.picked for cell in row.cells})
-    counts = [[0 for _ in picked] for _ in wanted]
-    for cell in row.cells:
-        counts[wanted.index(cell.canonical)][picked.index(cell.picked)] = cell.n
-    most = max(max(line) for line in counts)
-    shades = mpl.colormaps["Blues"]
-    for y, line in enumerate(counts):
-        for x, n in enumerate(line):
-            shade = shades(0.6 * n / max(most, 1))
-            axes.add_patch(
-                Rectangle((x - 0.5, y - 0.5), 1, 1, fc=shade, ec=SOFT, lw=0.5)
+def _matrix(axes: Axes, row: Routing, wanted: list[str], picked: list[str]) -> None:
+    counts = {(cell.canonical, cell.picked): cell.n for cell in row.cells}
+    most = max(counts.values(), default=1)
+    shades = mpl.colormaps["cividis"]
+    for y, canonical in enumerate(wanted):
+        for x, given in enumerate(picked):
+            n = counts.get((canonical, given), 0)
+            shade = shades(n / most) if n else "white"
+            right = canonical == given
+            cell = Rectangle((x - 0.5, y - 0.5), 1, 1, fc=shade, ec=SOFT, lw=0.6)
+            axes.add_patch(cell)
+            if right:
+                frame = Rectangle((x - 0.44, y - 0.42), 0.88, 0.84, fc="none")
+                frame.set(ec=ink_on(shade), lw=1.2)
+                axes.add_patch(frame)
+            axes.text(
+                x,
+                y,
+                f"{n}",
+                ha="center",
+                va="center_baseline",
+                color=ink_on(shade),
+                fontweight="bold" if right else "normal",
             )
-            right = "bold" if wanted[y] == picked[x] else "normal"
-            axes.text(x, y, f"{n}", ha="center", va="center", fontweight=right)
     axes.set_xlim(-0.5, len(picked) - 0.5)
     axes.set_ylim(len(wanted) - 0.5, -0.5)
-    axes.set_xticks(range(len(picked)), picked, rotation=30, ha="right")
+    axes.set_xticks(
+        range(len(picked)), picked, rotation=30, ha="right", rotation_mode="anchor"
+    )
     axes.set_yticks(range(len(wanted)), wanted)
     axes.set_xlabel("picked")
     axes.set_ylabel("called for")
     axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
 
 
-def _table(analysis: Analysis) -> Table:
+def _table(row: Routing) -> Table:
     rows = [
         (row.arm, cell.canonical, cell.picked, wording.count(cell.n))
-        for row in analysis.routing
         for cell in row.cells
     ]
     heads = ("Arm", "Called for", "Picked", "How often")

@@ -1,199 +1,117 @@
-"""Figures of scores: contrasts, and trials case by case."""
+"""The figure of scores: every trial, by case and arm."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
 from evalkit import wording
-from evalkit.conclusions import ONE_ARM, Analysis, CaseArm
-from evalkit.markup import Column, Prose, Shown, Table
+from evalkit.conclusions import Analysis, CaseArm
+from evalkit.markup import Column, Figure, Shown, Table
 from evalkit.plots.drawing import (
     INK,
-    SOFT,
+    NOTHING,
     Style,
     drawing,
     figure_html,
-    rows_of,
+    in_parts,
     styles,
+    together,
 )
-from evalkit.records import Contrast
 
-NOTHING = Prose(("There is nothing to draw: no trial was analysed.",))
-
-
-def forest(analysis: Analysis) -> Shown:
-    """Each contrast of the registered outcome: estimate, interval, and its cases."""
-    found = [
-        contrast
-        for contrast in analysis.contrasts
-        if contrast.measure == analysis.design.outcome
-    ]
-    drawable = [contrast for contrast in found if contrast.estimate is not None]
-    if len(analysis.design.arms) == 1:
-        return Prose((ONE_ARM,))
-    if not drawable:
-        return NOTHING
-    with drawing(height_in=1.3 + 0.5 * len(found)) as (made, (axes,)):
-        rows_of(axes, [f"{c.arm}\nagainst {c.comparator}" for c in found])
-        margin = analysis.design.margin
-        axes.axvspan(-margin, margin, color="#e8ebee", zorder=0)
-        axes.axvline(0, color=INK, linewidth=1)
-        looks = styles([case.id for case in analysis.cases])
-        for row, contrast in enumerate(found):
-            _forest_row(axes, row, contrast)
-            _forest_cases(axes, row, contrast, analysis)
-        for name, look in looks.items():
-            axes.plot([], [], look.marker, color=look.colour, label=name)
-        axes.plot([], [], "D", color=INK, label="all cases, with interval")
-        axes.set_xlabel("difference of mean scores (right: the arm did better)")
-        made.legend(loc="outside lower center", ncols=4)
-        return figure_html(
-            made,
-            name="forest",
-            alt=_forest_alt(analysis, drawable),
-            caption=f"Differences between arms with {analysis.design.confidence:.0%} "
-            f"intervals; above each, the difference in each case. Within the band of "
-            f"{wording.signed(-margin)} to {wording.signed(margin)} a difference was "
-            f"declared before the run to be of no importance.",
-            table=_forest_table(analysis, found),
-        )
+MOST_CASES = 12
+"""Of one figure: what a printed page can hold."""
+_LONG_NAME = 19
+"""Characters; a title of more fills a panel of three beside each other."""
 
 
 def cases(analysis: Analysis) -> Shown:
     """Every trial's score, by case and arm, with the mean."""
     if not any(row.points for row in analysis.case_arms):
         return NOTHING
+    parts = in_parts([case.id for case in analysis.cases], MOST_CASES)
+    drawn = [
+        _figure(analysis, part, f"cases-{n}" if n else "cases")
+        for n, part in enumerate(parts)
+    ]
+    return together(drawn)
+
+
+def _figure(analysis: Analysis, names: Sequence[str], name: str) -> Figure:
     arms = analysis.design.arms
     looks = styles(arms)
-    n_cases = len(analysis.cases)
-    with drawing(n_cases, height_in=3.6) as (made, panels):
-        for n, (axes, case) in enumerate(zip(panels, analysis.cases, strict=True)):
-            axes.set_title(case.id, fontsize=10, loc="left")
-            axes.set_ylim(-0.06, 1.1)
-            axes.set_xlim(-0.6, len(arms) - 0.4)
-            axes.set_xticks(range(len(arms)), arms, rotation=40, ha="right")
+    fitting = 2 if max(map(len, names)) > _LONG_NAME else 3
+    n_columns = min(fitting, len(names))
+    n_rows = -(-len(names) // n_columns)
+    rows = [row for row in analysis.case_arms if row.case in names]
+    with drawing(n_columns, n_rows, height_in=0.9 + 1.85 * n_rows) as (made, panels):
+        for axes in panels[len(names) :]:
+            axes.set_visible(False)
+        for n, (axes, case) in enumerate(zip(panels, names, strict=False)):
+            axes.set_title(case, fontsize=9)
+            axes.set_ylim(-0.08, 1.16)
+            axes.set_xlim(-0.7, len(arms) - 0.3)
+            is_last = n + n_columns >= len(names)
+            axes.set_xticks(
+                range(len(arms)), arms if is_last else [], rotation=40, ha="right"
+            )
+            axes.set_yticks([0, 0.5, 1])
             axes.grid(axis="y")
-            axes.tick_params(axis="y", labelleft=n == 0)
-            for row in analysis.case_arms:
-                if row.case == case.id:
+            axes.tick_params(axis="y", labelleft=n % n_columns == 0)
+            for row in rows:
+                if row.case == case:
                     _trials(axes, arms.index(row.arm), row, looks[row.arm])
-        panels[0].set_ylabel("score of a trial")
+        made.supylabel("score of a trial", fontsize=9.5)
         return figure_html(
             made,
-            name="cases",
-            alt=_cases_alt(analysis),
+            name=name,
+            alt=_alt(rows),
             caption="Score of every analysed trial by case and arm; a number beside a "
             "mark counts trials that lie on each other; the line is their mean.",
-            table=_cases_table(analysis),
-        )
-
-
-def _forest_row(axes: Axes, row: int, contrast: Contrast) -> None:
-    if contrast.estimate is None:
-        axes.text(0, row, "  no estimate", va="center", color=SOFT)
-        return
-    if contrast.low is not None and contrast.high is not None:
-        axes.plot([contrast.low, contrast.high], [row, row], color=INK, linewidth=1.6)
-    axes.plot(contrast.estimate, row, "D", color=INK, markersize=7)
-
-
-def _forest_cases(axes: Axes, row: int, contrast: Contrast, analysis: Analysis) -> None:
-    names = [case.id for case in analysis.cases]
-    looks = styles(names)
-    for case in analysis.case_contrasts:
-        if (case.arm, case.comparator) != (contrast.arm, contrast.comparator):
-            continue
-        above = 0.16 + 0.22 * names.index(case.case) / max(1, len(names) - 1)
-        axes.plot(
-            case.difference,
-            row - above,
-            looks[case.case].marker,
-            color=looks[case.case].colour,
-            markersize=5,
-            markeredgecolor=INK,
-            markeredgewidth=0.5,
+            table=_table(rows),
         )
 
 
 def _trials(axes: Axes, place: int, row: CaseArm, look: Style) -> None:
+    if row.score is not None:
+        ends = [place - 0.45, place + 0.05]
+        axes.plot(ends, [row.score] * 2, color=INK, lw=2, zorder=1)
     for score, n in sorted(Counter(point.score for point in row.points).items()):
-        axes.plot(
-            place,
-            score,
-            look.marker,
-            color=look.colour,
-            markersize=7,
-            markeredgecolor=INK,
-            markeredgewidth=0.6,
-        )
+        axes.plot(place, score, look.marker, color=look.colour, ms=6, mec=INK, mew=0.7)
         if n > 1:
             axes.annotate(
-                f"{n}", (place, score), (6, 4), textcoords="offset points", fontsize=8
+                f"{n}",
+                (place, score),
+                (6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8.5,
             )
-    if row.score is not None:
-        axes.plot(
-            [place - 0.32, place + 0.32],
-            [row.score] * 2,
-            color=INK,
-            linewidth=2,
-            zorder=1,
-        )
 
 
-def _forest_alt(analysis: Analysis, drawable: list[Contrast]) -> str:
+def _alt(rows: Sequence[CaseArm]) -> str:
     said = "; ".join(
-        f"{c.arm} against {c.comparator} {wording.signed(c.estimate)}"
-        + (f" ({wording.span(c.low, c.high)})" if c.low is not None else "")
-        for c in drawable
-    )
-    return f"Forest plot of differences in {analysis.design.outcome}: {said}."
-
-
-def _forest_table(analysis: Analysis, found: list[Contrast]) -> Table:
-    by_case = {
-        (row.case, row.arm, row.comparator): row.difference
-        for row in analysis.case_contrasts
-    }
-    names = [case.id for case in analysis.cases]
-    rows = [
-        (
-            f"{c.arm} against {c.comparator}",
-            wording.signed(c.estimate),
-            wording.span(c.low, c.high),
-            *(wording.signed(by_case.get((n, c.arm, c.comparator))) for n in names),
-        )
-        for c in found
-    ]
-    heads = ("All cases", "Interval", *names)
-    columns = (Column("Arms"), *(Column(head, number=True) for head in heads))
-    return Table("Differences", columns, tuple(rows))
-
-
-def _cases_alt(analysis: Analysis) -> str:
-    said = "; ".join(
-        f"{case.id}: "
+        f"{case}: "
         + ", ".join(
-            f"{row.arm} {wording.score(row.score)}"
-            for row in analysis.case_arms
-            if row.case == case.id
+            f"{row.arm} {wording.score(row.score)}" for row in rows if row.case == case
         )
-        for case in analysis.cases
+        for case in dict.fromkeys(row.case for row in rows)
     )
     return f"Dots of trial scores in one panel per case; means are: {said}."
 
 
-def _cases_table(analysis: Analysis) -> Table:
-    rows = [
+def _table(rows: Sequence[CaseArm]) -> Table:
+    cells = [
         (
             row.case,
             row.arm,
             wording.score(row.score),
             ", ".join(wording.score(point.score) for point in row.points),
         )
-        for row in analysis.case_arms
+        for row in rows
     ]
     heads = ("Case", "Arm", "Mean", "Scores by repeat")
     columns = tuple(Column(head, number=head == "Mean") for head in heads)
-    return Table("Scores", columns, tuple(rows))
+    return Table("Scores", columns, tuple(cells))
