@@ -6,7 +6,7 @@ from collections import Counter
 
 from evalkit import wording
 from evalkit.conclusions import Analysis, StepRow
-from evalkit.markup import Column, Shown, Table
+from evalkit.markup import Column, Prose, Shown, Table
 from evalkit.records import Ended
 
 FINISHED = Ended.FINISHED.value
@@ -14,6 +14,8 @@ FINISHED = Ended.FINISHED.value
 
 def steps(analysis: Analysis) -> Shown:
     """Each step of each chain in each arm: how far trials came, and at what price."""
+    if not analysis.steps:
+        return Prose(("So there are no steps to tell apart.",))
     rows = [
         (
             row.case,
@@ -38,7 +40,6 @@ def steps(analysis: Analysis) -> Shown:
         note="The mean score is over all analysed trials, and a step that was not "
         "reached counts 0 in it; tokens, dollars and time are means over the trials "
         "that reached the step. Failed: calls that did not finish by themselves.",
-        empty="no case of this run is a chain of steps.",
     )
 
 

@@ -58,9 +58,13 @@ def detectable(analysis: Analysis) -> Shown:
                 "vary, so it cannot be said what this design could have found.",
             )
         )
-    rows = [_detectable(row) for row in analysis.detectable]
-    if len({row[1:] for row in rows}) * len(_pairs(analysis)) == len(rows):
-        rows = list(dict.fromkeys(("every comparison", *row[1:]) for row in rows))
+    seen = [_detectable(row) for row in analysis.detectable if row.seen]
+    assumed = dict.fromkeys(
+        ("any of them", *_detectable(row)[1:])
+        for row in analysis.detectable
+        if not row.seen
+    )
+    rows = [*seen, *assumed]
     return Table(
         "What this design can find",
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from evalkit import wording
 from evalkit.conclusions import ONE_ARM, Analysis
@@ -123,7 +124,7 @@ def _brief(library: str) -> str:
     return _COMMIT.sub(lambda found: f"{wording.short(found[0])}...", library)
 
 
-def _differences(analysis: Analysis, measure: str) -> Table:
+def _differences(analysis: Analysis, measure: str) -> Page:
     found = [c for c in analysis.contrasts if c.measure == measure]
     found.sort(key=lambda contrast: not contrast.confirmatory)
     n_counting = sum(contrast.confirmatory for contrast in found)
@@ -138,7 +139,6 @@ def _differences(analysis: Analysis, measure: str) -> Table:
             f"{wording.n_of(found.n_blocks, 'block')} of "
             f"{wording.n_of(found.n_cases, 'case')}",
             "" if found.n_ties is None else wording.k_of(found.n_ties, found.n_blocks),
-            "; ".join(filter(None, (found.refusal, found.warning))),
         )
         for found in found
     ]
@@ -148,7 +148,7 @@ def _differences(analysis: Analysis, measure: str) -> Table:
         if n_counting
         else "The plan declared no comparison to be one that counts: each is exploratory."
     )
-    return Table(
+    table = Table(
         f"Differences in {DIFFERENCES[measure]}, on these cases",
         (
             Column("Arms", whole=True),
@@ -159,12 +159,27 @@ def _differences(analysis: Analysis, measure: str) -> Table:
             Column("p, corrected", number=True),
             Column("Rests on", whole=True),
             Column("Blocks alike", number=True),
-            Column("What cannot be said"),
         ),
         tuple(rows),
         note="p: how often swapping the arms of a case's trials would give a difference "
         f"as large. {counting}",
     ).without_empty()
+    return Page((table, *_reserves(found)))
+
+
+def _reserves(found: Sequence[Contrast]) -> tuple[Prose, ...]:
+    """What cannot be said, or only with care; contrasts of which the same holds once."""
+    told: dict[str, list[str]] = {}
+    for contrast in found:
+        for said in filter(None, (contrast.refusal, contrast.warning)):
+            told.setdefault(said, []).append(
+                f"{contrast.arm} against {contrast.comparator}"
+            )
+    return (
+        (Prose(tuple(f"{'; '.join(names)}: {said}." for said, names in told.items())),)
+        if told
+        else ()
+    )
 
 
 def _headline(analysis: Analysis) -> str:
