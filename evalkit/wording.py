@@ -60,10 +60,12 @@ def usd(value: float | None) -> str:
     """Dollars, to three digits that matter but never fewer than cents."""
     if value is None:
         return NOT_REPORTED
-    if value == 0 or abs(value) >= 1:
+    if value < 0:
+        return MINUS + usd(-value)
+    if value == 0 or value >= 1:
         return f"${value:,.2f}"
     n_digits = 2
-    while n_digits < 6 and abs(value) < 10 ** -(n_digits - 2):
+    while n_digits < 6 and value < 10 ** -(n_digits - 2):
         n_digits += 1
     return f"${value:.{n_digits}f}"
 

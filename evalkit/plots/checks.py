@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.transforms import blended_transform_factory
 
 from evalkit import wording
 from evalkit.conclusions import Analysis, CheckRow
@@ -20,6 +18,7 @@ from evalkit.plots.drawing import (
     SOFT,
     drawing,
     figure_html,
+    heading,
     in_parts,
     ink_on,
     together,
@@ -77,7 +76,7 @@ def _figure(
         for line in lines:
             if line.says != says:
                 says = line.says
-                _heading(made, axes, len(labels), says)
+                heading(axes, len(labels), says, style="italic")
                 labels.append("")
             for x, arm in enumerate(arms):
                 _cell(axes, x, len(labels), line.by_arm.get(arm))
@@ -122,12 +121,6 @@ def _exceptions(rows: Sequence[CheckRow]) -> str:
     if any(row.n_grader_died for row in rows):
         said += f" {_DIED}: in some the grader died, and the check counts as failed."
     return said
-
-
-def _heading(made: Drawing, axes: Axes, y: int, says: str) -> None:
-    across = blended_transform_factory(made.transFigure, axes.transData)
-    said = axes.text(0.005, y, says, transform=across, va="center", style="italic")
-    said.set_in_layout(False)
 
 
 def _cell(axes: Axes, x: int, y: int, row: CheckRow | None) -> None:

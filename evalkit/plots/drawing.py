@@ -18,7 +18,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import blended_transform_factory
 
 from evalkit import wording
 from evalkit.markup import Figure, Page, Prose, Shown, Table
@@ -128,6 +130,16 @@ def rows_of(axes: Axes, names: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
+
+
+def heading(axes: Axes, row: float, text: str, **how: Any) -> None:
+    """A line of text above the rows that follow, from the drawing's left edge."""
+    across = blended_transform_factory(axes.figure.transSubfigure, axes.transData)
+    ground = Rectangle((0, row - 0.5), 1, 1, transform=across, fc="white", lw=0)
+    ground.set(in_layout=False, clip_on=False, zorder=2)
+    axes.add_patch(ground)
+    said = axes.text(0.005, row, text, transform=across, va="center", zorder=3, **how)
+    said.set_in_layout(False)
 
 
 def importance(axes: Axes, margin: float) -> None:

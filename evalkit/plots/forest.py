@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
-from matplotlib.patches import Patch, Rectangle
-from matplotlib.transforms import blended_transform_factory
+from matplotlib.patches import Patch
 
 from evalkit import wording
 from evalkit.conclusions import ONE_ARM, Analysis, CaseContrast
@@ -23,6 +22,7 @@ from evalkit.plots.drawing import (
     aside,
     drawing,
     figure_html,
+    heading,
     importance,
     rows_of,
     together,
@@ -115,7 +115,7 @@ def _figure(
         importance(axes, design.margin)
         for at, row in enumerate(rows):
             if row.contrast is None or row.heads:
-                _heading(made, axes, at, row)
+                _heading(axes, at, row)
             elif row.case is not None:
                 _case(axes, at, row.case)
             else:
@@ -137,40 +137,20 @@ def _figure(
         )
 
 
-def _heading(made: Drawing, axes: Axes, at: int, row: _Row) -> None:
-    across = blended_transform_factory(made.transFigure, axes.transData)
-    ground = Rectangle((0, at - 0.5), 1, 1, transform=across, fc="white", lw=0)
-    ground.set(in_layout=False, clip_on=False, zorder=2)
-    axes.add_patch(ground)
-    said = axes.text(
-        0.005,
-        at,
-        row.label,
-        transform=across,
-        va="center",
-        fontweight="bold",
-        fontsize=9.5 if row.contrast else 10,
-        color=INK if row.contrast else SOFT,
-        zorder=3,
-    )
-    said.set_in_layout(False)
+def _heading(axes: Axes, at: int, row: _Row) -> None:
     found = row.contrast
     if found is None:
+        heading(axes, at, row.label, fontweight="bold", fontsize=10, color=SOFT)
         return
+    heading(axes, at, row.label, fontweight="bold")
     numbers = "no estimate"
     if found.estimate is not None:
         numbers = wording.signed(found.estimate)
         if found.low is not None:
             numbers += f" ({wording.span(found.low, found.high)})"
+    right = axes.get_yaxis_transform()
     axes.text(
-        1,
-        at,
-        numbers,
-        transform=axes.get_yaxis_transform(),
-        ha="right",
-        va="center",
-        fontsize=9,
-        zorder=3,
+        1, at, numbers, transform=right, ha="right", va="center", fontsize=9, zorder=3
     )
 
 
