@@ -422,3 +422,27 @@ def test_cases_that_all_solve_leave_no_room_for_a_difference(tmp_path):
     found = judged(tmp_path, result_of=result_of)
     assert verdict(found, "not saturated") == "fail"
     assert found.status == "inconclusive"
+
+
+def test_only_declared_comparisons_can_show_a_difference(tmp_path):
+    def seen(confirmatory):
+        sealed = register(
+            cases=SIX,
+            arms=("full", "auto", "baseline"),
+            repeats=3,
+            confirmatory=confirmatory,
+        )
+        folder = tmp_path / (confirmatory[0] if confirmatory else "none")
+        journal = synthetic.run(
+            folder,
+            sealed,
+            lambda key: clear(key) if key.arm == "full" else result(key, step("docs")),
+        )
+        found = gates.judge(analyse(sealed, journal, RATES))
+        return next(gate for gate in found.gates if gate.name == "difference seen")
+
+    declared = seen(("full against baseline",))
+    assert (declared.verdict, "1 declared" in declared.evidence) == ("pass", True)
+    other = seen(("auto against baseline",))
+    assert other.verdict != "pass"
+    assert "exploratory" in seen(None).evidence

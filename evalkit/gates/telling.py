@@ -121,8 +121,13 @@ def _least_detectable(analysis: Analysis) -> list[DetectableRow]:
 
 
 def difference_seen(analysis: Analysis) -> Gate:
-    """Whether an interval of a difference in the outcome leaves out 0."""
-    primary = [c for c in analysis.contrasts if c.measure == analysis.design.outcome]
+    """Whether an interval of a difference in the outcome leaves out 0.
+
+    Of the comparisons that the plan declared to count; where it declared none, of all.
+    """
+    found_of = [c for c in analysis.contrasts if c.measure == analysis.design.outcome]
+    declared = [contrast for contrast in found_of if contrast.confirmatory]
+    primary = declared or found_of
     judged = [contrast for contrast in primary if contrast.low is not None]
     clear = [contrast for contrast in judged if _excludes_zero(contrast)]
     found = PASS if clear else FAIL if judged else UNKNOWN
@@ -138,7 +143,8 @@ def difference_seen(analysis: Analysis) -> Gate:
         verdict.SEEN,
         found,
         f"{analysis.design.outcome}: interval without 0 for {listed}, "
-        f"of {len(primary)} contrasts, {len(judged)} with an interval",
+        f"of {len(primary)} {'declared' if declared else 'exploratory'} comparisons, "
+        f"{len(judged)} with an interval",
         sentence,
     )
 

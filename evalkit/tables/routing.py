@@ -30,8 +30,7 @@ def _chosen(analysis: Analysis) -> Table:
     rows = [
         (
             row.arm,
-            row.unit,
-            wording.count(row.n_queries),
+            f"{row.exact.n} {row.unit}",
             _of_ceiling(row.exact, row.exact_ceiling),
             _interval(row.exact),
             *(wording.count(getattr(row.choices, name)) for name in _CHOICES),
@@ -41,19 +40,18 @@ def _chosen(analysis: Analysis) -> Table:
         for row in analysis.routing
     ]
     heads = (
-        "Queries", "Exactly the canonical skills", "its interval (Wilson)",
-        "Partly", "Wrong", "Missed", "Needless", "At least one of them",
-        "Nothing picked",
+        "Exactly right", "Wilson interval", "Partly", "Wrong", "Missed", "Needless",
+        "At least one right", "Nothing picked",
     )  # fmt: skip
     return Table(
         "What routing chose",
         (
-            *map(Column, ("Arm", "Counted are")),
+            *map(Column, ("Arm", "Choices")),
             *(Column(head, number=True) for head in heads),
         ),
         tuple(rows),
         empty="no arm of this run was routed.",
-        note="Each choice is exact, or partly right (one of several that were needed), "
+        note="Each choice is exactly right (the canonical skills and no other), partly right (one of several that were needed), "
         "wrong (another than needed), missed (none though one was needed) or needless. "
         "At least one: of those that need a skill. Repeats of one query that all choose "
         "alike are one choice. The ceiling counts those where the candidates, sealed "
