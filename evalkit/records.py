@@ -787,3 +787,7 @@ class Contrast(Record, frozen=True):
     confirmatory: bool = False
     p_holm: float | None = None
     n_ties: int | None = None
+
+    def is_clear(self, confidence: float) -> bool:
+        """True where it was declared to count, and its corrected p is small enough."""
+        return self.p_holm is not None and self.p_holm <= 1 - confidence

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from evalkit import outcomes, reference, registration
+from evalkit.arms import comparison, comparisons
 from evalkit.journal import Journal, Writer, read_journal
 from evalkit.records import (
     AgentSeal,
@@ -68,6 +69,11 @@ def register(
     **plan,
 ) -> Registration:
     """A sealed registration; trials in plain order, block after block."""
+    pairs = comparisons(arms, Plan("made@1").comparators)
+    plan.setdefault(
+        "confirmatory",
+        tuple(comparison(*pair) for pair in pairs if pair[1] == pairs[0][1]),
+    )
     order = tuple(
         TrialKey(case, arm, repeat)
         for case in cases

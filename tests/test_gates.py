@@ -445,4 +445,6 @@ def test_only_declared_comparisons_can_show_a_difference(tmp_path):
     assert (declared.verdict, "1 declared" in declared.evidence) == ("pass", True)
     other = seen(("auto against baseline",))
     assert other.verdict != "pass"
-    assert "exploratory" in seen(None).evidence
+    nothing = seen(None)
+    assert nothing.verdict == "unknown"
+    assert "0 declared comparisons" in nothing.evidence

@@ -90,7 +90,7 @@ def test_the_answer_names_the_arm_that_differs(tmp_path):
         return result(key, step(*(names or extra)))
 
     said = tables.answer(made(tmp_path, better)).text
-    assert "full (+0.94)" in said
+    assert "full against baseline (+0.94)" in said
     assert "for auto no difference can be told" in said
 
 

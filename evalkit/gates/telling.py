@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from evalkit.conclusions import READY, Analysis, DetectableRow
 from evalkit.gates import verdict
 from evalkit.gates.verdict import FAIL, PASS, UNKNOWN
-from evalkit.records import Contrast, Gate, Kind, Layout
+from evalkit.records import Gate, Kind, Layout
 from evalkit.wording import n_of
 
 SCORE = "score"
@@ -121,37 +121,26 @@ def _least_detectable(analysis: Analysis) -> list[DetectableRow]:
 
 
 def difference_seen(analysis: Analysis) -> Gate:
-    """Whether an interval of a difference in the outcome leaves out 0.
-
-    Of the comparisons that the plan declared to count; where it declared none, of all.
-    """
-    found_of = [c for c in analysis.contrasts if c.measure == analysis.design.outcome]
-    declared = [contrast for contrast in found_of if contrast.confirmatory]
-    primary = declared or found_of
-    judged = [contrast for contrast in primary if contrast.low is not None]
-    clear = [contrast for contrast in judged if _excludes_zero(contrast)]
+    """Whether a comparison that was declared to count shows a difference."""
+    declared = [contrast for contrast in analysis.contrasts if contrast.confirmatory]
+    judged = [contrast for contrast in declared if contrast.p_holm is not None]
+    clear = [
+        contrast for contrast in judged if contrast.is_clear(analysis.design.confidence)
+    ]
     found = PASS if clear else FAIL if judged else UNKNOWN
     sentence = {
         PASS: "At least one difference between arms is larger than the spread between "
-        "trials explains.",
+        "trials explains, also when the number of comparisons is taken into account.",
         FAIL: "No difference between arms is larger than the spread between trials "
         "explains; that does not show that there is none.",
-        UNKNOWN: "No difference between arms could be given an interval.",
+        UNKNOWN: "No comparison that was declared to count could be tested.",
     }[found]
     listed = ", ".join(f"{c.arm} against {c.comparator}" for c in clear) or "none"
     return Gate(
         verdict.SEEN,
         found,
-        f"{analysis.design.outcome}: interval without 0 for {listed}, "
-        f"of {len(primary)} {'declared' if declared else 'exploratory'} comparisons, "
-        f"{len(judged)} with an interval",
+        f"{analysis.design.outcome}: corrected p at most "
+        f"{1 - analysis.design.confidence:.2g} for {listed}, of "
+        f"{n_of(len(declared), 'declared comparison')}, {len(judged)} tested",
         sentence,
-    )
-
-
-def _excludes_zero(contrast: Contrast) -> bool:
-    return (
-        contrast.low is not None
-        and contrast.high is not None
-        and not contrast.low <= 0 <= contrast.high
     )

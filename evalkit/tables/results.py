@@ -183,31 +183,41 @@ def _reserves(found: Sequence[Contrast]) -> tuple[Prose, ...]:
 
 
 def _headline(analysis: Analysis) -> str:
-    """Which arms differ from the first comparator beyond the spread of trials."""
+    """Which arms differ, of the comparisons that were declared to count."""
     if len(analysis.design.arms) == 1:
         return ONE_ARM
-    name = analysis.design.comparators[0] if analysis.design.comparators else None
-    primary = _primary(analysis, name)
-    judged = [c for c in primary if c.low is not None and c.high is not None]
+    declared = [found for found in analysis.contrasts if found.confirmatory]
+    judged = [found for found in declared if found.p_holm is not None]
+    if not declared:
+        return "No comparison was declared to count, so all numbers are exploratory."
     if not judged:
-        return "No difference between arms could be given an interval."
-    clear = [c for c in judged if not (c.low or 0) <= 0 <= (c.high or 0)]
+        return "No comparison that was declared to count could be tested."
+    clear = [c for c in judged if c.is_clear(analysis.design.confidence)]
     what = DIFFERENCES[analysis.design.outcome]
+    where = f"On these {wording.n_of(analysis.design.n_cases, 'case')}"
     if not clear:
-        arms = wording.listed(found.arm for found in judged)
         return (
-            f"On these {wording.n_of(analysis.design.n_cases, 'case')}, no arm's {what} "
-            f"differs from that of {name} by more than the spread between trials "
-            f"explains ({arms})."
+            f"{where}, no difference in {what} is larger than the spread between trials "
+            f"explains ({_named(judged)})."
         )
-    said = wording.listed(f"{c.arm} ({wording.signed(c.estimate)})" for c in clear)
-    rest = [found.arm for found in judged if found not in clear]
-    others = f"; for {wording.listed(rest)} no difference can be told" if rest else ""
-    return (
-        f"On these {wording.n_of(analysis.design.n_cases, 'case')}, the {what} differs "
-        f"from that of {name} by more than the spread between trials explains for "
-        f"{said}{others}."
+    said = wording.listed(
+        f"{_named([found])} ({wording.signed(found.estimate)})" for found in clear
     )
+    rest = [found for found in judged if found not in clear]
+    others = f"; for {_named(rest)} no difference can be told" if rest else ""
+    return (
+        f"{where}, the {what} differs by more than the spread between trials explains "
+        f"for {said}{others}."
+    )
+
+
+def _named(found: Sequence[Contrast]) -> str:
+    """Comparisons by name; the arms together where all have one comparator."""
+    comparators = {contrast.comparator for contrast in found}
+    if len(comparators) == 1:
+        arms = wording.listed(contrast.arm for contrast in found)
+        return f"{arms} against {comparators.pop()}"
+    return wording.listed(f"{c.arm} against {c.comparator}" for c in found)
 
 
 def _in_short(analysis: Analysis) -> Table:
