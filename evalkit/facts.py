@@ -239,10 +239,9 @@ def step_of(result: TrialResult | None, slug: str) -> StepResult:
 
 def _silent(step: StepResult) -> bool:
     # Where nobody looked, a call without a request may have been served uncounted.
-    if is_watched(step):
-        return False
-    spoken = {request.call for request in step.requests}
-    return len(spoken) < len(step.calls)
+    return not is_watched(step) and len(step.calls) > len(
+        {request.call for request in step.requests}
+    )
 
 
 def _grades(result: TrialResult, steps: Sequence[str]) -> list[Grade | None]:

@@ -10,6 +10,7 @@ import math
 import re
 import tomllib
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ LIST = "list"
 """Name of the accounting that takes each model's own list prices."""
 
 CLASSES = ("input", "write_5m", "write_1h", "read", "output")
+_classes = attrgetter(*CLASSES)
 TOKENS_PER_RATE = 1_000_000
 _DATED = re.compile(r"-\d{8}$")
 
@@ -151,7 +153,7 @@ def dollars(
 
 def total_tokens(request: Request) -> int:
     """All five classes together."""
-    return sum(getattr(request, name) for name in CLASSES)
+    return sum(_classes(request))
 
 
 def _rate(model: str, rates: Rates, accounting: str) -> Rate | None:

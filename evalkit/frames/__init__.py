@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evalkit import scoring
-from evalkit.facts import Facts, steps_of
+from evalkit.facts import Attempt, Facts, Trial, steps_of
 from evalkit.frames.columns import (
     COLUMNS,
     Column,
@@ -37,6 +37,10 @@ __all__ = [
     "tables",
     "tidy",
 ]
+
+PIECE = 500
+"""Trials taken at once: few enough to stay in a processor's cache while column after
+column is read from them."""
 
 
 class Frames(NamedTuple):
@@ -60,15 +64,28 @@ def tidy(facts: Facts) -> Frames:
 
 def tables(facts: Facts) -> dict[str, Table]:
     """The facts as they are stored; `frame_of` makes a frame of each."""
-    trials = _Rows({"trial": facts.trials})
+    n_rows = max(len(facts.trials), len(facts.attempts), 1)
+    pieces = [
+        _piece(facts.trials[n : n + PIECE], facts.attempts[n : n + PIECE])
+        for n in range(0, n_rows, PIECE)
+    ]
+    return {
+        name: pa.concat_tables([piece[name] for piece in pieces]) for name in COLUMNS
+    }
+
+
+def _piece(
+    all_trials: Sequence[Trial], attempts: Sequence[Attempt]
+) -> dict[str, Table]:
+    trials = _Rows({"trial": all_trials})
     steps = trials.spread(
-        "step", [steps_of(t.result) if t.counts else () for t in facts.trials]
+        "step", [steps_of(t.result) if t.counts else () for t in all_trials]
     )
     grades = [step.grade for step in steps.roots["step"]]
     steps.roots["score"] = [scoring.grade_score(grade) for grade in grades]
     checks = steps.spread("check", [grade.checks if grade else () for grade in grades])
-    tried = _Rows({"attempt": facts.attempts}).spread(
-        "step", [steps_of(attempt.result) for attempt in facts.attempts]
+    tried = _Rows({"attempt": attempts}).spread(
+        "step", [steps_of(attempt.result) for attempt in attempts]
     )
     rows = {"trials": trials, "steps": steps, "checks": checks}
     for name in ("requests", "calls"):

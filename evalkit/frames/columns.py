@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -219,6 +220,7 @@ def columns() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["frame", "column", "dtype", "unit", "meaning"])
 
 
+@cache
 def schema(name: str) -> Any:
     """The `pyarrow.Schema` of a frame; pandas finds the declared types in it."""
     declared = {c.name: pd.Series(dtype=c.dtype) for c in COLUMNS[name]}  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -229,4 +231,4 @@ def schema(name: str) -> Any:
 
 def frame_of(table: Table) -> pd.DataFrame:
     """A stored frame in the declared types."""
-    return table.to_pandas(types_mapper=_SHOWN.get)
+    return table.to_pandas(types_mapper=_SHOWN.get, use_threads=False)

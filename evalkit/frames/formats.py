@@ -86,7 +86,9 @@ def decode(name: str, kind: Format, data: bytes) -> Table:
 
 def _parsed(stored: Any, kind: Format, data: bytes) -> Table:
     if kind is Format.PARQUET:
-        return parquet.read_table(io.BytesIO(data))
+        # On this thread alone: pyarrow's own may abort a program that ends meanwhile.
+        opened = parquet.ParquetFile(io.BytesIO(data), pre_buffer=False)
+        return opened.read(use_threads=False)
     if kind is Format.JSON:
         rows = msgspec.json.decode(data, type=list[dict[str, Any]])
         for row in rows:
@@ -95,6 +97,7 @@ def _parsed(stored: Any, kind: Format, data: bytes) -> Table:
         return pa.Table.from_pylist(rows, schema=stored)
     read = csv.read_csv(
         io.BytesIO(data),
+        read_options=csv.ReadOptions(use_threads=False),
         parse_options=csv.ParseOptions(newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types=stored,
