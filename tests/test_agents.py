@@ -268,7 +268,8 @@ def test_the_stream_has_the_traps_of_the_real_one(root, tmp_path):
     """A copy of the start's usage on each block; only the session file is final."""
     started = Started(_open(root), tmp_path / "call", "none")
     finished = started.run(started.command())
-    told = transcript.parse(started.stdout.read_bytes().splitlines(keepends=True))
+    with started.stdout.open("rb") as opened:
+        told = transcript.parse(opened)
     assert not any(call.final for call in told.calls)
     assert {call.tokens.output for call in told.calls if call.tokens} == {1}
     alone = started.agent.read(started.stdout, None, finished)

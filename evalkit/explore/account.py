@@ -100,10 +100,9 @@ def account(path: Path) -> Account:
     """
     kind = opening.kind_of(path)
     with path.open("rb") as opened:
-        lines = opening.lines(opened)
         if kind in {Kind.CODEX_STREAM, Kind.CODEX_ROLLOUT}:
-            return _of_codex(path, kind, codex.parse(lines))
-        session = transcript.parse(lines)
+            return _of_codex(path, kind, codex.parse(opened))
+        session = transcript.parse(opened)
     return _of_claude(path, kind, session)
 
 
@@ -117,25 +116,27 @@ def _of_claude(path: Path, kind: Kind, session: Session) -> Account:
     models = _models(session, settled.requests, own)
     beside = _joined(path, kind, session)
     nested = calls.chosen(Mark.NESTED | Mark.JOINED, but=Mark.OWN)
-    total = _figure(calls, own + nested)
+    told = _usage(_sum(settled.requests))
     return Account(
         file=str(path),
         kind=kind,
         session=session.id,
-        requests=len(own),
-        usage=_usage(_sum(settled.requests)),
+        requests=sum(own),
+        usage=told,
         source=source,
         disagreement=settled.disagreement,
         suspect=bool(doubts),
         suspect_reasons=doubts,
-        sidechains=_figure(calls, side if len(side) < len(own) else []),
+        sidechains=_figure(calls, side if side != own else bytes(len(own))),
         subagents=Subagents(
-            requests=len(nested),
+            requests=sum(nested),
             usage=_usage(calls.total(nested)),
             suspect=bool(calls.doubts(nested)),
             files=beside,
         ),
-        total=total if nested else Figure(len(own), _usage(_sum(settled.requests))),
+        total=_figure(calls, calls.chosen(0xFF))
+        if any(nested)
+        else Figure(sum(own), told),
         models=models,
         versions=session.versions,
         n_synthetic=session.n_synthetic,
@@ -150,13 +151,13 @@ def _joined(path: Path, kind: Kind, session: Session) -> tuple[SubagentFile, ...
     found: list[SubagentFile] = []
     for file in subagents.files_of(path, session.id):
         with file.open("rb") as opened:
-            read = transcript.parse(opening.lines(opened))
+            read = transcript.parse(opened)
         own = read.calls.chosen(Mark.OWN)
         session.calls.include(read.calls, Mark.JOINED)
         found.append(
             SubagentFile(
                 file=str(file),
-                requests=len(own),
+                requests=sum(own),
                 usage=_usage(read.calls.total(own)),
                 n_bad_lines=read.lines.n_bad_lines,
                 torn=read.lines.torn,
@@ -165,10 +166,10 @@ def _joined(path: Path, kind: Kind, session: Session) -> tuple[SubagentFile, ...
     return tuple(found)
 
 
-def _witnesses(session: Session, own: list[int]) -> list[Sequence[Request]]:
+def _witnesses(session: Session, own: bytes) -> list[Sequence[Request]]:
     """As `Session.witnesses`, of the file's own rows, summed."""
     tokens = session.calls.total(own)
-    final = not session.calls.chosen(Mark.OWN, but=Mark.FINAL)
+    final = not any(session.calls.chosen(Mark.OWN, but=Mark.FINAL))
     source = "rows" if final else "starts of messages"
     records = [_request(tokens, source)] if tokens else []
     totals = session.totals()
@@ -177,14 +178,14 @@ def _witnesses(session: Session, own: list[int]) -> list[Sequence[Request]]:
     return list(totals) if any(totals) else [records]
 
 
-def _doubts(session: Session, own: list[int], source: str | None) -> tuple[str, ...]:
+def _doubts(session: Session, own: bytes, source: str | None) -> tuple[str, ...]:
     if source == "starts of messages":
         return ("it tells only the output count of each message's start",)
     return session.calls.doubts(own) if source == "rows" else ()
 
 
 def _models(
-    session: Session, settled: Sequence[Request], own: list[int]
+    session: Session, settled: Sequence[Request], own: bytes
 ) -> dict[str, int | None]:
     answered = session.calls.models(own)
     return {one.model: None for one in settled if one.model} | answered
@@ -220,8 +221,8 @@ def _lines(tally: Tally) -> dict[str, Any]:
     return told | {"unknown_types": told.pop("unknown")}
 
 
-def _figure(calls: Calls, slots: list[int]) -> Figure:
-    return Figure(len(slots), _usage(calls.total(slots)))
+def _figure(calls: Calls, chosen: bytes) -> Figure:
+    return Figure(sum(chosen), _usage(calls.total(chosen)))
 
 
 def _usage(tokens: Tokens | None) -> Usage | None:

@@ -11,7 +11,6 @@ from typing import BinaryIO
 from evalkit.errors import InputError
 from evalkit.files.untrusted import kind_name
 from evalkit.transcript.kinds import Kind, recognise
-from evalkit.transcript.lines import MAX_LINE_BYTES
 
 MAX_HEAD_BYTES = 32 * 2**20
 """Without a row of a transcript in so much, a file is something else."""
@@ -39,15 +38,6 @@ def kind_of(path: Path) -> Kind:
     if kind is not None:
         return kind
     raise _wrong(path, _named(start, held))
-
-
-def lines(opened: BinaryIO) -> Iterator[bytes]:
-    """Lines with their ends; of one that is too long, no more than shows that it is."""
-    while line := opened.readline(MAX_LINE_BYTES + 1):
-        yield line
-        if len(line) > MAX_LINE_BYTES:
-            while line and not line.endswith(b"\n"):
-                line = opened.readline(BLOCK_BYTES)
 
 
 def _head(opened: BinaryIO) -> Iterator[bytes]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from itertools import compress
+from operator import and_
 
 from evalkit.records import Record
-from evalkit.transcript.rows import Tokens
+from evalkit.transcript.rows import Split, Tokens, Usage, lifetimes
 
-N_CLASSES = 5
-NO_TOKENS = Tokens(0, 0, 0, 0, 0)
 CHARS_PER_TOKEN = 4
 """Of a model's text, about; of thinking not a character need be shown."""
 MAX_CHARS_PER_TOKEN = 8
@@ -25,6 +25,7 @@ class Mark:
 
     Plain bits, since those of an enum take a microsecond each. `OWN` in a row of the file itself, `SIDE` there as a row of a subagent, `NESTED`
     inside a row that tells of a subagent's progress, `JOINED` in a subagent's file.
+    `SILENT`: no usage was reported.
     """
 
     FINAL = 1
@@ -34,6 +35,14 @@ class Mark:
     SIDE = 16
     NESTED = 32
     JOINED = 64
+    SILENT = 128
+
+
+_HOW = Mark.FINAL | Mark.KEPT | Mark.SILENT
+"""Marks of the account that counts; the others are of all accounts together."""
+_UNKNOWN = (0, 0, 0, 0, 0, 0, 0)
+_FIELDS = len(_UNKNOWN)
+_OUTPUT, _ALL = 5, 6
 
 
 class ModelCall(Record, frozen=True):
@@ -58,9 +67,9 @@ class Calls:
 
     def __init__(self) -> None:
         self._slots: dict[str, int] = {}
-        self._counts = array("q")
-        self._chars = array("q")
-        self._models = array("H")
+        self._counts = array("I")
+        self._chars = array("Q")
+        self._models = array("I")
         self._marks = bytearray()
         self._names: dict[str, int] = {}
 
@@ -80,38 +89,42 @@ class Calls:
             )
 
     def add(
-        self, key: str, model: str, tokens: Tokens | None, marks: int, n_chars: int = 0
+        self, key: str, model: str, usage: Usage | None, marks: int, n_chars: int = 0
     ) -> int:
         """Take one account of a request.
 
         Args:
             key: Its message id.
             model: Who answered.
-            tokens: Its usage; None where the row has none.
+            usage: None where the row has none.
             marks: `Mark`s.
             n_chars: Length of the text that this row shows of the answer.
 
         Returns:
             The request's number, in the order they were first met.
         """
+        counts = _UNKNOWN if usage is None else _counts(usage)
+        if counts is _UNKNOWN:
+            marks |= Mark.SILENT
         slot = self._slots.get(key)
         if slot is None:
             slot = self._slots[key] = len(self._marks)
-            self._counts.extend((-1,) * N_CLASSES)
-            self._chars.append(0)
-            self._models.append(0)
-            self._marks.append(0)
-            ahead = True
+            self._counts.extend(counts)
+            self._chars.append(n_chars)
+            self._models.append(self._names.setdefault(model, len(self._names)))
+            self._marks.append(marks)
+            return slot
+        if n_chars:
+            self._chars[slot] += n_chars
+        known = self._marks[slot]
+        start = slot * _FIELDS
+        new, old = counts[_ALL], self._counts[start + _ALL]
+        if new > old or (new == old and marks & ~known & Mark.FINAL):
+            self._counts[start : start + _FIELDS] = array("I", counts)
+            self._models[slot] = self._names.setdefault(model, len(self._names))
+            self._marks[slot] = known & ~_HOW | marks
         else:
-            ahead = self._is_ahead(slot, tokens, marks)
-        self._chars[slot] += n_chars
-        where = self._marks[slot] & ~(Mark.FINAL | Mark.KEPT)
-        if ahead:
-            self._put(slot, model, tokens)
-            self._marks[slot] = where | marks
-        else:
-            how = self._marks[slot] & (Mark.FINAL | Mark.KEPT)
-            self._marks[slot] = where | (marks & ~(Mark.FINAL | Mark.KEPT)) | how
+            self._marks[slot] = known | marks & ~_HOW
         return slot
 
     def include(self, others: Calls, marks: int = 0) -> None:
@@ -122,80 +135,96 @@ class Calls:
             self.add(
                 key,
                 names[others._models[slot]],
-                others.tokens(slot),
+                others._usage(slot),
                 others._marks[slot] & ~places | marks,
                 others._chars[slot],
             )
 
     def tokens(self, slot: int) -> Tokens | None:
-        """Usage of a request by its number."""
-        counts = self._counts[slot * N_CLASSES : (slot + 1) * N_CLASSES]
-        return None if counts[0] < 0 else Tokens(*counts)
+        """Usage of a request by its number; None where none was reported."""
+        usage = self._usage(slot)
+        return usage.tokens if usage else None
 
-    def chosen(self, wanted: int, but: int = 0) -> list[int]:
-        """Numbers of the requests that have one of the marks, and none of the others."""
-        return [n for n, m in enumerate(self._marks) if m & wanted and not m & but]
+    def chosen(self, wanted: int, but: int = 0) -> bytes:
+        """Which requests have one of the marks and none of the others: 1 each, or 0."""
+        table = bytes(bool(n & wanted and not n & but) for n in range(256))
+        return bytes(self._marks).translate(table)
 
-    def total(self, slots: list[int]) -> Tokens | None:
+    def total(self, chosen: bytes) -> Tokens | None:
         """Usage of requests together; None where none of them tells any."""
-        sums, told = [0] * N_CLASSES, False
-        for slot in slots:
-            start = slot * N_CLASSES
-            if self._counts[start] >= 0:
-                told = True
-                for n in range(N_CLASSES):
-                    sums[n] += self._counts[start + n]
-        return Tokens(*sums) if told else None
+        if not any(compress(self._told(), chosen)):
+            return None
+        columns = [self._counts[n::_FIELDS] for n in range(_ALL)]
+        given, written, for_1h, for_5m, read, output = (
+            compress(column, chosen) for column in columns
+        )
+        writes_5m = writes_1h = 0
+        for write_5m, write_1h in map(lifetimes, written, for_1h, for_5m):
+            writes_5m += write_5m
+            writes_1h += write_1h
+        return Tokens(sum(given), writes_5m, writes_1h, sum(read), sum(output))
 
-    def models(self, slots: list[int]) -> dict[str, int]:
+    def models(self, chosen: bytes) -> dict[str, int]:
         """How many of the requests each model answered."""
         names = list(self._names)
-        return dict(Counter(names[self._models[slot]] for slot in slots))
+        counts = Counter(compress(self._models, chosen))
+        return {names[n]: count for n, count in counts.items()}
 
-    def doubts(self, slots: list[int]) -> tuple[str, ...]:
+    def doubts(self, chosen: bytes) -> tuple[str, ...]:
         """Why the output count of requests is not to be believed; empty: no reason."""
-        if not slots:
+        n = sum(chosen)
+        if not n:
             return ()
         found: list[str] = []
-        silent = sum(self._counts[slot * N_CLASSES] < 0 for slot in slots)
+        told = bytes(map(and_, self._told(), chosen))
+        silent = n - sum(told)
         if silent:
-            found.append(f"{silent:,} of {len(slots):,} requests report no usage")
-        if not any(self._marks[slot] & Mark.STOPPED for slot in slots):
+            found.append(f"{silent:,} of {n:,} requests report no usage")
+        if not any(compress(self.chosen(Mark.STOPPED), chosen)):
             found.append("no message says why it stopped")
-        short = [slot for slot in slots if self._is_short(slot)]
-        missing = sum(
-            self._chars[slot] // CHARS_PER_TOKEN - self._output(slot) for slot in short
-        )
-        output = sum(max(self._output(slot), 0) for slot in slots)
-        if missing > MAX_MISSING * output:
+        outputs = self._counts[_OUTPUT::_FIELDS]
+        n_short = n_missing = 0
+        for chars, output in compress(zip(self._chars, outputs, strict=True), told):
+            if chars > output * MAX_CHARS_PER_TOKEN and chars >= MIN_CHARS:
+                n_short += 1
+                n_missing += chars // CHARS_PER_TOKEN - output
+        n_told = sum(compress(outputs, told))
+        if n_missing > MAX_MISSING * n_told:
             found.append(
-                f"{len(short):,} of {len(slots):,} requests have more text than their "
-                f"output tokens can hold: about {missing:,} tokens beside {output:,}"
+                f"{n_short:,} of {n:,} requests have more text than their output "
+                f"tokens can hold: about {n_missing:,} tokens beside {n_told:,}"
             )
         return tuple(found)
 
-    def _is_short(self, slot: int) -> bool:
-        chars, output = self._chars[slot], self._output(slot)
-        return chars >= MIN_CHARS and 0 <= output * MAX_CHARS_PER_TOKEN < chars
+    def _told(self) -> bytes:
+        return self.chosen(0xFF, but=Mark.SILENT)
 
-    def _output(self, slot: int) -> int:
-        return self._counts[slot * N_CLASSES + N_CLASSES - 1]
+    def _usage(self, slot: int) -> Usage | None:
+        if self._marks[slot] & Mark.SILENT:
+            return None
+        start = slot * _FIELDS
+        given, written, for_1h, for_5m, read, output = self._counts[
+            start : start + _ALL
+        ]
+        return Usage(
+            input_tokens=given,
+            cache_creation_input_tokens=written,
+            cache_read_input_tokens=read,
+            output_tokens=output,
+            cache_creation=Split(for_5m, for_1h),
+        )
 
-    def _is_ahead(self, slot: int, tokens: Tokens | None, marks: int) -> bool:
-        start = slot * N_CLASSES
-        if self._counts[start] < 0:
-            return True
-        if tokens is None:
-            return False
-        known = sum(self._counts[start : start + N_CLASSES])
-        final = self._marks[slot] & Mark.FINAL
-        return (tokens.total, marks & Mark.FINAL) >= (known, final)
 
-    def _put(self, slot: int, model: str, tokens: Tokens | None) -> None:
-        self._models[slot] = self._names.setdefault(model, len(self._names))
-        if tokens is not None:
-            start = slot * N_CLASSES
-            counts = (tokens.input, tokens.write_5m, tokens.write_1h, tokens.read)
-            self._counts[start : start + N_CLASSES] = array(
-                "q", (*counts, tokens.output)
-            )
+def _counts(usage: Usage) -> tuple[int, ...]:
+    given, output = usage.input_tokens, usage.output_tokens
+    if given is None or output is None:
+        return _UNKNOWN
+    written = usage.cache_creation_input_tokens or 0
+    read = usage.cache_read_input_tokens or 0
+    split = usage.cache_creation
+    if split is None:
+        return given, written, 0, 0, read, output, given + written + read + output
+    for_1h = split.ephemeral_1h_input_tokens or 0
+    for_5m = split.ephemeral_5m_input_tokens or 0
+    n_all = given + max(written, for_1h + for_5m) + read + output
+    return given, written, for_1h, for_5m, read, output, n_all

@@ -8,18 +8,18 @@ repeat the usage of the message's start, so their output count is not final.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import msgspec
 
 from evalkit.records import Record, Request
 from evalkit.transcript import rows
 from evalkit.transcript.calls import Calls, Mark
-from evalkit.transcript.lines import Lines, Tally
+from evalkit.transcript.lines import FAULTS, Chunk, Lines, Tally, chunks
 from evalkit.transcript.rows import Tokens
 
 MAX_RESULT_CHARS = 4000
+R = TypeVar("R", bound=rows.Row)
 SYNTHETIC = "<synthetic>"
 KNOWN_TYPES = frozenset({
     "system", "assistant", "user", "result", "stream_event", "progress", "summary",
@@ -28,6 +28,8 @@ KNOWN_TYPES = frozenset({
     "api-request-blob", "tools-used", "cost-state", "pr-link",
 })  # fmt: skip
 """Types of rows seen from the CLI; others are counted, and passed over."""
+_SKILL_TOOLS = frozenset({"Skill", "Read"})
+_TELLING = frozenset({"progress", "stream_event", "result", "system"})
 
 
 class End(Record, frozen=True):
@@ -100,29 +102,17 @@ class Session(msgspec.Struct, frozen=True):
         return totals, total
 
 
-class Taken(NamedTuple):
-    """A row, the message in it, and the number of its request; -1 where it has none.
-
-    `nested` is the kind of a subagent's row that the message comes from.
-    """
-
-    row: rows.Row
-    message: rows.Message | None = None
-    slot: int = -1
-    nested: str | None = None
-    agent: str | None = None
-
-
-def parse(lines: Iterable[bytes]) -> Session:
+def parse(opened: BinaryIO) -> Session:
     """Read a transcript line by line; no line is fatal.
 
     Args:
-        lines: Lines with their line ends, as a binary file yields them. A last
-            line without one that does not decode is torn, not bad.
+        opened: A binary file. A last line without end that does not decode is torn,
+            not bad.
     """
-    reader = Reader()
-    for _ in reader.lines.each(lines, reader.take):
-        pass
+    reader = Reader(rows.Row)
+    for chunk in chunks(opened):
+        for _ in reader.take(chunk):
+            pass
     return reader.session()
 
 
@@ -150,87 +140,97 @@ def combine(told: Session, kept: Session) -> Session:
     )
 
 
-class Reader:
-    """Collects a `Session` row by row, for whoever also wants the rows."""
+class Reader(Generic[R]):
+    """Collects a `Session` row by row, for whoever also wants the rows.
 
-    def __init__(self, calls: Calls | None = None, place: int = Mark.OWN) -> None:
-        self.lines = Lines(KNOWN_TYPES)
-        self._calls = Calls() if calls is None else calls
+    Args:
+        row: `rows.Row`, or one that knows more fields.
+        calls: Requests known from elsewhere, to be added to.
+        place: Where the requests of the rows are found.
+    """
+
+    def __init__(
+        self,
+        row: type[R],
+        calls: Calls | None = None,
+        place: int = Mark.OWN,
+    ) -> None:
+        self.lines = Lines(row, KNOWN_TYPES)
+        self.calls = Calls() if calls is None else calls
         self._place = place
+        self._id: str | None = None
         self._invoked: dict[str, None] = {}
         self._read: dict[str, None] = {}
-        self._versions: dict[str, None] = {}
+        self._versions: dict[str | None, None] = {}
         self._streamed: dict[str | None, rows.Message] = {}
         self._facts: dict[str, Any] = {}
         self._n_synthetic = 0
 
-    def take(self, line: bytes) -> Taken:
-        """Read one line.
-
-        Raises:
-            msgspec.MsgspecError: It is no row; nothing of it was taken.
-        """
-        row = rows.decode_row(line)
-        taken = self._taken(row, line)
-        self.lines.count(row.type)
-        if row.version:
-            self._versions[row.version] = None
-        if row.session_id or row.kept_id:
-            self._facts.setdefault("id", row.session_id or row.kept_id)
-        return taken
+    def take(self, chunk: Chunk) -> list[R | None]:
+        """Read some lines; the rows found, one a line, None where a line is no row."""
+        found = self.lines.rows(chunk)
+        for n, row in enumerate(found):
+            if row is None:
+                continue
+            try:
+                if row.type == "assistant":
+                    self._take_assistant(row)
+                elif row.type in _TELLING:
+                    self._take_other(row, chunk, n)
+            except FAULTS as error:
+                self.lines.spoil(row, len(found) - n - 1, error)
+                found[n] = None
+        self._versions.update(dict.fromkeys(row.version for row in found if row))
+        if self._id is None:
+            ids = (row.session_id or row.kept_id for row in found if row)
+            self._id = next(filter(None, ids), None)
+        return found
 
     def session(self) -> Session:
         """All that was taken until now."""
         return Session(
-            calls=self._calls,
+            calls=self.calls,
             lines=self.lines.tally(),
-            versions=tuple(self._versions),
+            id=self._id,
+            versions=tuple(filter(None, self._versions)),
             invoked=tuple(self._invoked),
             read=tuple(self._read),
             n_synthetic=self._n_synthetic,
             **self._facts,
         )
 
-    def _taken(self, row: rows.Row, line: bytes) -> Taken:
-        if row.type == "assistant":
-            return self._take_assistant(row)
-        if row.type == "user":
-            return Taken(row, rows.decode_message(row.message))
-        if row.type == "result":
-            self._facts["end"] = _end(rows.decode_result(line))
-        elif row.type == "system" and row.subtype == "init":
-            self._take_init(rows.decode_init(line))
+    def _take_other(self, row: rows.Row, chunk: Chunk, n: int) -> None:
+        if row.type == "progress":
+            self._take_progress(row)
         elif row.type == "stream_event":
             self._take_delta(row)
-        elif row.type == "progress":
-            return self._take_progress(row)
-        return Taken(row)
+        elif row.type == "result":
+            self._facts["end"] = _end(rows.decode_result(_line(chunk, n)))
+        elif row.subtype == "init":
+            self._take_init(rows.decode_init(_line(chunk, n)))
 
     def _take_init(self, init: rows.Init) -> None:
         self._facts |= {"model": init.model, "skills": init.skills}
         if init.version:
             self._versions[init.version] = None
 
-    def _take_assistant(self, row: rows.Row) -> Taken:
-        message = rows.decode_message(row.message)
+    def _take_assistant(self, row: rows.Row) -> None:
+        message = row.message
         if isinstance(row.error, str):
             self._facts["error"] = row.error
-        if message is None:
-            return Taken(row)
+        if not isinstance(message, rows.Message):
+            return
         if message.model == SYNTHETIC:
             self._n_synthetic += 1
-            return Taken(row, message)
-        for block in message.blocks:
-            if block.type == "tool_use" and block.name in {"Skill", "Read"}:
-                self._note_skill(block)
-        side = row.is_sidechain or row.parent_tool_use_id
-        final = row.kept_id is not None or message.stop_reason is not None
-        marks = (
-            (Mark.FINAL if final else 0)
-            | (Mark.KEPT if row.kept_id else 0)
-            | (self._place | Mark.SIDE if side else self._place)
-        )
-        return Taken(row, message, self._count(row, message, marks))
+            return
+        marks = self._place
+        if row.is_sidechain or row.parent_tool_use_id:
+            marks |= Mark.SIDE
+        if row.kept_id:
+            marks |= Mark.KEPT | Mark.FINAL
+        elif message.stop_reason:
+            marks |= Mark.FINAL
+        self._count(row, message, marks)
 
     def _note_skill(self, block: rows.Block) -> None:
         if not bytes(block.input).startswith(b"{"):
@@ -256,29 +256,48 @@ class Reader:
             started.stop_reason = delta.delta.stop_reason if delta.delta else None
             self._count(row, started, Mark.FINAL | self._place)
 
-    def _take_progress(self, row: rows.Row) -> Taken:
-        progress = rows.decode_progress(row.data)
-        inner = progress.message if progress else None
-        if progress is None or not isinstance(inner, rows.Nested):
-            return Taken(row)
-        message = rows.decode_message(inner.message)
-        slot = -1
-        if inner.type == "assistant" and message and message.model != SYNTHETIC:
+    def _take_progress(self, row: rows.Row) -> None:
+        inner = nested(row)
+        if inner is None or inner.type != "assistant":
+            return
+        message = inner.message
+        if isinstance(message, rows.Message) and message.model != SYNTHETIC:
             marks = Mark.FINAL | Mark.NESTED | (Mark.KEPT if row.kept_id else 0)
-            slot = self._count(row, message, marks)
-        return Taken(row, message, slot, inner.type, progress.agent_id)
+            self._count(row, message, marks)
 
-    def _count(self, row: rows.Row, message: rows.Message, marks: int) -> int:
-        key = message.id or row.request_id or row.kept_request_id or row.uuid
-        if not key:
-            return -1
-        return self._calls.add(
-            key,
-            message.model or "",
-            message.usage.tokens if message.usage else None,
-            marks | (Mark.STOPPED if message.stop_reason else 0),
-            sum(block.n_chars for block in message.blocks),
-        )
+    def _count(self, row: rows.Row, message: rows.Message, marks: int) -> None:
+        if message.stop_reason:
+            marks |= Mark.STOPPED
+        n_chars = 0
+        for block in message.blocks:
+            if block.type == "text":
+                n_chars += len(block.text or "")
+            elif block.type == "tool_use":
+                n_chars += len(memoryview(block.input))
+                if block.name in _SKILL_TOOLS:
+                    self._note_skill(block)
+            elif block.thinking:
+                n_chars += len(block.thinking)
+        key = message.id or key_of(row, message)
+        if key:
+            self.calls.add(key, message.model or "", message.usage, marks, n_chars)
+
+
+def key_of(row: rows.Row, message: rows.Message) -> str | None:
+    """What tells a request from others; its message id where there is one."""
+    return message.id or row.request_id or row.kept_request_id or row.uuid
+
+
+def nested(row: rows.Row) -> rows.Nested | None:
+    """The row of a subagent that a `progress` row holds."""
+    if not bytes(row.data).startswith(b"{"):
+        return None
+    inner = rows.decode_progress(row.data).message
+    return inner if isinstance(inner, rows.Nested) else None
+
+
+def _line(chunk: Chunk, n: int) -> bytes:
+    return chunk.data.split(b"\n")[n]
 
 
 def _request(

@@ -7,12 +7,12 @@ one only running totals, repeated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import BinaryIO
 
 import msgspec
 
 from evalkit.records import Record, Request
-from evalkit.transcript.lines import Lines, Tally
+from evalkit.transcript.lines import Chunk, Lines, Tally, chunks
 from evalkit.transcript.rows import NOTHING, Count
 
 KNOWN_TYPES = frozenset({
@@ -112,19 +112,16 @@ class CodexSession(Record, frozen=True):
     models: tuple[str, ...]
 
 
-_decode = msgspec.json.Decoder(Row).decode
-
-
-def parse(lines: Iterable[bytes], *, model: str = "") -> CodexSession:
+def parse(opened: BinaryIO, *, model: str = "") -> CodexSession:
     """Read a stream or a rollout line by line; no line is fatal.
 
     Args:
-        lines: Lines with their line ends, as a binary file yields them.
+        opened: A binary file.
         model: Whom it asked, where the rows do not say.
     """
     reader = Reader(model)
-    for _ in reader.lines.each(lines, reader.take):
-        pass
+    for chunk in chunks(opened):
+        reader.take(chunk)
     return reader.session()
 
 
@@ -132,7 +129,7 @@ class Reader:
     """Collects a `CodexSession` row by row, for whoever also wants the rows."""
 
     def __init__(self, model: str = "") -> None:
-        self.lines = Lines(KNOWN_TYPES)
+        self.lines = Lines(Row, KNOWN_TYPES)
         self._model = model
         self._models: dict[str, None] = {}
         self._turns: list[Request] = []
@@ -145,26 +142,13 @@ class Reader:
         self._id: str | None = None
         self._versions: dict[str, None] = {}
 
-    def take(self, line: bytes) -> Row:
-        """Read one line.
-
-        Raises:
-            msgspec.MsgspecError: It is no row; nothing of it was taken.
-        """
-        row = _decode(line)
-        self.lines.count(row.type)
-        self._id = self._id or row.thread_id
-        if row.type.startswith("turn."):
-            self._last = row.type
-        if row.type == "turn.completed" and row.usage:
-            self._turns.append(_request(self._model, row.usage, "turn", None))
-        if row.type == "turn.failed":
-            self._failure = row.error.message if row.error else ""
-        if row.item and row.item.type == "command_execution" and row.item.command:
-            self._commands[row.item.command] = None
-        if row.payload:
-            self._take_payload(row.type, row.payload)
-        return row
+    def take(self, chunk: Chunk) -> list[Row | None]:
+        """Read some lines; the rows found, one a line, None where a line is no row."""
+        found = self.lines.rows(chunk)
+        for row in found:
+            if row is not None:
+                self._take_row(row)
+        return found
 
     def session(self) -> CodexSession:
         """All that was taken until now."""
@@ -179,6 +163,19 @@ class Reader:
             versions=tuple(self._versions),
             models=tuple(self._models),
         )
+
+    def _take_row(self, row: Row) -> None:
+        self._id = self._id or row.thread_id
+        if row.type.startswith("turn."):
+            self._last = row.type
+        if row.type == "turn.completed" and row.usage:
+            self._turns.append(_request(self._model, row.usage, "turn", None))
+        if row.type == "turn.failed":
+            self._failure = row.error.message if row.error else ""
+        if row.item and row.item.type == "command_execution" and row.item.command:
+            self._commands[row.item.command] = None
+        if row.payload:
+            self._take_payload(row.type, row.payload)
 
     def _take_payload(self, name: str, payload: Payload) -> None:
         if name == "session_meta":

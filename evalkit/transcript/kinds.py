@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from evalkit.transcript import codex
-from evalkit.transcript.lines import mended
+from evalkit.transcript.lines import FAULTS, decode
 from evalkit.transcript.rows import NOTHING
 
 
@@ -33,7 +33,7 @@ class _Head(msgspec.Struct):
     payload: msgspec.Raw = NOTHING
 
 
-_decode = msgspec.json.Decoder(_Head).decode
+_decoder = msgspec.json.Decoder(_Head)
 _ROLLOUT = frozenset(name for name in codex.KNOWN_TYPES if "_" in name) | {"compacted"}
 _STREAM = codex.KNOWN_TYPES - _ROLLOUT
 
@@ -64,12 +64,8 @@ def recognise(lines: Iterable[bytes]) -> tuple[Kind | None, str]:
 
 def _head(line: bytes) -> _Head | None:
     try:
-        return _decode(line)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        whole = mended(line)
-    try:
-        return _decode(whole) if whole else None
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return decode(line, _decoder)
+    except FAULTS:
         return None
 
 

@@ -8,7 +8,8 @@ import msgspec
 
 from evalkit.records import Record
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Count = Annotated[int, msgspec.Meta(ge=0, lt=2**30)]
+"""Four of them fit into an unsigned number of 32 bits; no request has a thousandth."""
 NOTHING = msgspec.Raw(b"null")
 
 
@@ -27,14 +28,14 @@ class Tokens(Record, frozen=True):
         return self.input + self.write_5m + self.write_1h + self.read + self.output
 
 
-class Split(msgspec.Struct):
+class Split(msgspec.Struct, gc=False):
     """Cache writes by lifetime."""
 
     ephemeral_5m_input_tokens: Count | None = None
     ephemeral_1h_input_tokens: Count | None = None
 
 
-class Usage(msgspec.Struct):
+class Usage(msgspec.Struct, gc=False):
     """Usage of a message, or the sum of a session."""
 
     input_tokens: Count | None = None
@@ -47,17 +48,19 @@ class Usage(msgspec.Struct):
     def tokens(self) -> Tokens | None:
         """The five classes; None where input or output is not reported.
 
-        The API leaves cache classes out where no cache was used. Writes whose
-        lifetime is not told are of the default kind, five minutes.
+        The API leaves cache classes out where no cache was used.
         """
         if self.input_tokens is None or self.output_tokens is None:
             return None
         split = self.cache_creation or Split()
-        write_1h = split.ephemeral_1h_input_tokens or 0
-        rest = (self.cache_creation_input_tokens or 0) - write_1h
+        write_5m, write_1h = lifetimes(
+            self.cache_creation_input_tokens or 0,
+            split.ephemeral_1h_input_tokens or 0,
+            split.ephemeral_5m_input_tokens or 0,
+        )
         return Tokens(
             input=self.input_tokens,
-            write_5m=max(rest, split.ephemeral_5m_input_tokens or 0),
+            write_5m=write_5m,
             write_1h=write_1h,
             read=self.cache_read_input_tokens or 0,
             output=self.output_tokens,
@@ -67,6 +70,14 @@ class Usage(msgspec.Struct):
         """This usage with the counts that a later report of it holds."""
         known, new = msgspec.structs.asdict(self), msgspec.structs.asdict(newer)
         return Usage(**known | {name: n for name, n in new.items() if n is not None})
+
+
+def lifetimes(written: int, for_1h: int, for_5m: int) -> tuple[int, int]:
+    """Cache writes for five minutes, and for an hour.
+
+    Those whose lifetime is not told are of the default kind, five minutes.
+    """
+    return max(written - for_1h, for_5m), for_1h
 
 
 class ModelUsage(msgspec.Struct):
@@ -87,33 +98,22 @@ class ModelUsage(msgspec.Struct):
         return Tokens(self.input, write_5m, self.write_1h, self.read, self.output)
 
 
-class Block(msgspec.Struct):
+class Block(msgspec.Struct, gc=False):
     """One content block of a message; what may be large is left undecoded."""
 
     type: str = ""
-    id: str | None = None
     text: str | None = None
     thinking: str | None = None
     name: str | None = None
     input: msgspec.Raw = NOTHING
-    tool_use_id: str | None = None
-    content: msgspec.Raw = NOTHING
-    source: msgspec.Raw = NOTHING
-    is_error: bool | None = None
-
-    @property
-    def n_chars(self) -> int:
-        """Length of what a model wrote in it."""
-        given = len(bytes(self.input)) if self.type == "tool_use" else 0
-        return len(self.text or "") + len(self.thinking or "") + given
 
 
-class Message(msgspec.Struct):
+class Message(msgspec.Struct, gc=False):
     """A message of user or model."""
 
     id: str | None = None
     model: str | None = None
-    content: str | list[Block] | None = ""
+    content: str | list[Block] | None = None
     stop_reason: str | None = None
     usage: Usage | None = None
 
@@ -140,11 +140,8 @@ class Delta(msgspec.Struct):
     usage: Usage | None = None
 
 
-class Row(msgspec.Struct):
-    """Any line; `kept_id` is the session's id in session files only.
-
-    Of `is_api_error` the stream has its own name.
-    """
+class Row(msgspec.Struct, gc=False):
+    """Any line; `kept_id` is the session's id in session files only."""
 
     type: str = ""
     subtype: str | None = None
@@ -154,28 +151,24 @@ class Row(msgspec.Struct):
     request_id: str | None = None
     kept_request_id: str | None = msgspec.field(default=None, name="requestId")
     parent_tool_use_id: str | None = None
-    agent_id: str | None = msgspec.field(default=None, name="agentId")
     is_sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
     version: str | None = None
-    timestamp: str | None = None
     error: Any = None
-    message: msgspec.Raw = NOTHING
+    message: Message | str | None = None
     event: msgspec.Raw = NOTHING
     data: msgspec.Raw = NOTHING
 
 
-class Nested(msgspec.Struct):
+class Nested(msgspec.Struct, gc=False):
     """A row of a subagent inside a `progress` row."""
 
     type: str = ""
-    message: msgspec.Raw = NOTHING
+    message: Message | str | None = None
 
 
-class Progress(msgspec.Struct):
+class Progress(msgspec.Struct, gc=False):
     """The data of a `progress` row, which may hold a subagent's row."""
 
-    type: str | None = None
-    agent_id: str | None = msgspec.field(default=None, name="agentId")
     message: Nested | str | None = None
 
 
@@ -214,9 +207,8 @@ class Result(msgspec.Struct):
 
 
 decode_row = msgspec.json.Decoder(Row).decode
-decode_message = msgspec.json.Decoder(Message | None).decode
 decode_delta = msgspec.json.Decoder(Delta | None).decode
-decode_progress = msgspec.json.Decoder(Progress | None).decode
+decode_progress = msgspec.json.Decoder(Progress).decode
 decode_skill_input = msgspec.json.Decoder(SkillInput).decode
 decode_init = msgspec.json.Decoder(Init).decode
 decode_result = msgspec.json.Decoder(Result).decode

@@ -1,0 +1,96 @@
+"""How fast a transcript is summed up: against json.loads line by line, in turn.
+
+    python tests/benchmarks/transcripts.py [MEGABYTES] [ROUNDS] [FILE]
+
+The file is a real one repeated, each copy with message ids of its own, so that it
+holds as many requests as a real one of that size would. Both sides run in fresh
+processes on the same file; memory is the growth of the peak of what is resident.
+Prints; asserts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+DATA = Path(__file__).parent.parent / "data/transcripts"
+MOST_REQUESTS = DATA / "cc-2.0.64-tool-errors.jsonl"
+"""Of the real files the one with most requests a megabyte."""
+_ID = re.compile(rb'("id":"msg_)(\w{8})')
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--side"]:
+        _side(sys.argv[2], Path(sys.argv[3]))
+        return
+    n_mb = int(sys.argv[1]) if len(sys.argv) > 1 else 256
+    n_rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    real = Path(sys.argv[3]) if len(sys.argv) > 3 else MOST_REQUESTS
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "session.jsonl"
+        n_bytes = _repeat(real, path, lambda n_bytes, _: n_bytes < n_mb * 10**6)
+        print(f"{real.name} repeated to {n_bytes / 1e6:,.0f} MB, {n_rounds} rounds")
+        print(f"{'side':10} {'MB/s':>8} {'MB/CPU s':>8} {'growth MB':>10}")
+        medians: dict[str, tuple[float, float]] = {}
+        for side, found in _rounds(path, n_rounds).items():
+            wall, cpu = (statistics.median(row[n] for row in found) for n in (0, 1))
+            medians[side] = (n_bytes / wall / 1e6, n_bytes / cpu / 1e6)
+            growth = max(row[2] for row in found)
+            print(
+                f"{side:10} {medians[side][0]:8.0f} {medians[side][1]:8.0f} {growth:10.1f}"
+            )
+        ratios = [
+            a / b for a, b in zip(medians["evalkit"], medians["json"], strict=True)
+        ]
+        print(f"{'ratio':10} {ratios[0]:8.2f} {ratios[1]:8.2f}")
+
+
+def _repeat(real: Path, path: Path, more: Callable[[int, int], bool]) -> int:
+    data = real.read_bytes()
+    data += b"" if data.endswith(b"\n") else b"\n"
+    n_bytes = n_lines = n_copies = 0
+    with path.open("wb") as opened:
+        while more(n_bytes, n_lines):
+            n_copies += 1
+            mark = b"%08x" % n_copies
+            n_bytes += opened.write(_ID.sub(rb"\g<1>" + mark, data))
+            n_lines += data.count(b"\n")
+    return n_bytes
+
+
+def _rounds(path: Path, n_rounds: int) -> dict[str, list[list[float]]]:
+    found: dict[str, list[list[float]]] = {"json": [], "evalkit": []}
+    for _ in range(n_rounds):
+        for side, rows in found.items():
+            argv = [sys.executable, __file__, "--side", side, str(path)]
+            done = subprocess.run(argv, check=True, capture_output=True, text=True)
+            rows.append(json.loads(done.stdout))
+    return found
+
+
+def _side(side: str, path: Path) -> None:
+    from evalkit.explore import account
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started, cpu = time.perf_counter(), time.process_time()
+    if side == "evalkit":
+        account(path)
+    else:
+        with path.open("rb") as lines:
+            for line in lines:
+                json.loads(line)
+    wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps([wall, cpu, (after - before) / 1024]))
+
+
+if __name__ == "__main__":
+    main()
