@@ -38,7 +38,6 @@ from evalkit.records import (
     Corpus,
     Delivery,
     GateRule,
-    GateSeal,
     Layout,
     Library,
     Plan,
@@ -108,8 +107,8 @@ class Inputs:
         for arm in self.arms.values():
             self._check_deliverable(arm)
 
-    def describe(self, created_at: str, gate: GateSeal | None = None) -> Registration:
-        """The sealed registration of these inputs, and of the gate run it rests on."""
+    def describe(self, created_at: str) -> Registration:
+        """The sealed registration of these inputs."""
         order = schedule.make_schedule(
             [case.id for case in self.corpus.cases],
             list(self.arms),
@@ -134,7 +133,6 @@ class Inputs:
                 n_planned_calls=self.n_planned_calls,
                 run_source=run_source,
                 analysis_source=analysis_source,
-                gate=gate,
             )
         )
 
@@ -314,13 +312,14 @@ def _gate_rule(plan: Plan, repeats: int) -> GateRule | None:
             )
         return None
     rule = plan.gate_rule or GATE_RULE
-    if rule.least_injected > repeats or rule.most_baseline >= repeats:
+    if not rule.most_baseline < rule.least_injected <= repeats:
         raise InputError(
             "plan gate_rule",
-            expected=f"a rule that {repeats} trials a side can meet and can fail",
+            expected=f"fewer passes of the baseline than of the injected arm, which has "
+            f"{repeats}",
             found=f"baseline at most {rule.most_baseline}, injected at least "
             f"{rule.least_injected}",
-            cure="name smaller numbers",
+            cure="name other numbers",
         )
     return rule
 

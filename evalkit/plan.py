@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from evalkit import files, ranking, readiness, reference, routing
 from evalkit.errors import InputError
 from evalkit.estimate import Estimate, estimate
@@ -22,7 +24,7 @@ from evalkit.records import (
     Step,
     Wording,
 )
-from evalkit.registration import write_registration
+from evalkit.registration import seal, write_registration
 
 
 class ArmOutline(Record, frozen=True):
@@ -128,10 +130,10 @@ def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
             found=f"{n_calls} planned calls",
             cure="plan fewer cases, arms or repeats, or raise --max-calls",
         )
-    gate = (
-        readiness.seal_of(root, plan.gate_run, inputs.corpus) if plan.gate_run else None
-    )
-    registration = inputs.describe(now(), gate)
+    registration = inputs.describe(now())
+    if plan.gate_run:
+        gate = readiness.seal_of(root, plan.gate_run, registration)
+        registration = seal(msgspec.structs.replace(registration, gate=gate))
     return Draft(registration, _outline(inputs, registration))
 
 

@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from evalkit import ambiguity, corpus, files, readiness, reference
-from evalkit.conclusions import READY
-from evalkit.errors import ProofError
+from evalkit.conclusions import READY, REDESIGN
+from evalkit.errors import EvalkitError
 from evalkit.records import Case, Corpus, Gate, Record
+from evalkit.wording import n_of
 
 PASS, FAIL = "pass", "fail"
 MAX_SENTENCES = 2
 MAX_CHARACTERS = 450
 MAX_CODE_WORDS = 2
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
+_SENTENCE_END = re.compile(r"(?<!\b[a-z])[.!?]+[\"')\]]*(?=\s|$)|;", re.IGNORECASE)
+"""Where a sentence ends, not after the one letter of an abbreviation; and what is
+joined by a semicolon could be two."""
 _CODE = re.compile(
     r"`[^`]+`"  # what is quoted as code
     r"|\b\w+\([^)]*\)"  # a call
@@ -76,7 +79,7 @@ def preflight(root: Path, name: str) -> Preflight:
         _line(
             "injections short",
             found,
-            _not_short,
+            not_short,
             f"Every injection is knowledge in at most {MAX_SENTENCES} sentences, and "
             f"no walk-through.",
             "Some injections say how to do the work, not what the team knows.",
@@ -85,7 +88,8 @@ def preflight(root: Path, name: str) -> Preflight:
             "rule told nowhere else",
             found,
             lambda case: iter(ambiguity.leaks(root, case)),
-            "No prompt, and no file that an agent sees, states the rule.",
+            "No phrase that its author says would give the rule away, and no long "
+            "quotation of the injection, stands where an agent sees it.",
             "The rule can be read without being injected.",
         ),
     )
@@ -99,7 +103,12 @@ def _line(
     well: str,
     ill: str,
 ) -> Gate:
-    listed = [f"{case.id}: {fault}" for case in found.cases for fault in faults(case)]
+    listed: list[str] = []
+    for case in found.cases:
+        try:
+            listed += [f"{case.id}: {fault}" for fault in faults(case)]
+        except (EvalkitError, OSError) as error:
+            listed.append(f"{case.id}: {error}")
     return Gate(
         name,
         FAIL if listed else PASS,
@@ -117,11 +126,7 @@ def _not_about_knowledge(case: Case) -> Iterator[str]:
 
 
 def _not_proven(root: Path, case: Case) -> Iterator[str]:
-    try:
-        proof = reference.load_proof(root, case)
-    except ProofError as error:
-        yield str(error)
-        return
+    proof = reference.load_proof(root, case)
     scores = {row.overlay: row.got.score for row in proof.rows}
     if not any(s == 1 for name, s in scores.items() if reference.is_right(name)):
         yield "no right delivery was graded"
@@ -135,9 +140,16 @@ def _audited(root: Path, found: Corpus) -> Gate:
     if not path.is_file():
         said = f"no verdict for {found.digest[:12]}: run `evalkit audit {found.name}`"
         return Gate(name, FAIL, said, ill)
-    verdict = files.decode_json(
-        files.read_regular(path), ambiguity.CorpusAudit, str(path)
-    )
+    try:
+        verdict = files.decode_json(
+            files.read_regular(path), ambiguity.CorpusAudit, str(path)
+        )
+    except (EvalkitError, OSError) as error:
+        return Gate(name, FAIL, str(error), ill)
+    tried = {case.case: case.reference for case in verdict.cases}
+    if tried != {case.id: case.digests.reference for case in found.cases}:
+        said = f"{path.name}: of other fixes; run `evalkit audit {found.name}` again"
+        return Gate(name, FAIL, said, ill)
     flagged = [case.case for case in verdict.cases if case.flags]
     if verdict.digest != found.digest or flagged:
         return Gate(name, FAIL, f"{path.name}: flagged {', '.join(flagged)}", ill)
@@ -151,34 +163,38 @@ def _audited(root: Path, found: Corpus) -> Gate:
 
 
 def _piloted(root: Path, found: Corpus) -> Gate:
-    runs = readiness.gate_runs(root, found)
-    good = [run for run in runs if run.satisfies]
-    name = "real pilot shows the signal"
-    if good:
-        last = good[-1]
-        return Gate(
-            name,
-            PASS,
-            f"{last.run}: {last.agent}, {last.model}, {last.verdict}",
-            "With the knowledge the cases are solved, and without it they are not.",
-        )
+    """Passed where the last real gate run is ready and no other was solved untold.
+
+    All are named: whoever repeats a gate run until one is ready has shown little.
+    """
+    runs, unread = readiness.gate_runs(root, found)
+    real = [run for run in runs if not run.simulated]
     listed = [
-        f"{run.run}: {'SIMULATED' if run.simulated else run.verdict}" for run in runs
+        f"{run.run}: {'SIMULATED' if run.simulated else run.verdict}, {run.injected} "
+        f"against {run.baseline}, {run.agent}, {run.model}"
+        for run in runs
     ]
+    listed += [f"not read: {fault}" for fault in unread]
+    well = bool(real) and real[-1].satisfies
+    well = well and all(run.verdict != REDESIGN for run in real)
     return Gate(
-        name,
-        FAIL,
+        "real pilot shows the signal",
+        PASS if well else FAIL,
         "; ".join(listed)
         or f"no gate run on {found.digest[:12]}: `evalkit plan --design gate --corpus "
         f"{found.name} --seal`",
-        f"No real gate run on these cases is {READY}; one that is simulated shows "
-        f"nothing of a model.",
+        f"With the knowledge the cases are solved, and without it they are not: the "
+        f"last of {n_of(len(real), 'real gate run')} is {READY}."
+        if well
+        else f"The last real gate run on these cases is not {READY}, or there is none, "
+        f"or one showed that they are solved without the knowledge.",
     )
 
 
-def _not_short(case: Case) -> Iterator[str]:
+def not_short(case: Case) -> Iterator[str]:
+    """Why an injection is more than a bit of knowledge; nothing where it is not."""
     text = (case.injection or "").strip()
-    n_sentences = len(_SENTENCE_END.findall(text))
+    n_sentences = sum(bool(part.strip()) for part in _SENTENCE_END.split(text))
     if n_sentences > MAX_SENTENCES:
         yield f"{n_sentences} sentences, at most {MAX_SENTENCES}"
     if len(text) > MAX_CHARACTERS:

@@ -20,16 +20,18 @@ from evalkit.conclusions import (
     Proportion,
     Signal,
 )
-from evalkit.errors import InputError
+from evalkit.errors import EvalkitError, InputError
 from evalkit.facts import Trial
 from evalkit.journal import Journal, read_journal
-from evalkit.records import Corpus, GateSeal, Layout, Registration
+from evalkit.records import Corpus, GateSeal, Layout, Registration, RunStarted
 from evalkit.registration import FILE, load_registration
 from evalkit.standing import JOURNAL
 
 TRUE_RATES = ((0.2, 0.9), (0.1, 0.8), (0.5, 0.9), (0.5, 0.5))
 """Rates of passing without and with the knowledge that a rule is tried on."""
 CONFIDENCE = 0.95
+MAX_ID = 100
+"""Characters of a name that is none, as an error shows it."""
 
 
 def judge(registration: Registration, journal: Journal) -> GateVerdict:
@@ -42,8 +44,9 @@ def judge(registration: Registration, journal: Journal) -> GateVerdict:
         journal: Its record.
 
     Raises:
-        InputError: The run was not planned as a gate run.
+        InputError: The run was not planned as a gate run, or the journal is of another.
     """
+    _check_own(registration, journal)
     plan = registration.plan
     if plan.design is not Layout.GATE or plan.gate_rule is None:
         raise InputError(
@@ -107,33 +110,45 @@ def judge_run(run: Path) -> GateVerdict:
     return judge(load_registration(run), read_journal(run / JOURNAL))
 
 
-def seal_of(root: Path, run: str, corpus: Corpus) -> GateSeal:
+def seal_of(root: Path, run: str, main: Registration) -> GateSeal:
     """What is registered of the gate run that a main run rests on.
 
     Args:
         root: Root with runs.
         run: Id of the gate run.
-        corpus: The corpus of the main run.
+        main: The main run, as it will be registered.
 
     Raises:
-        InputError: There is no such gate run, or it was about other cases.
+        InputError: There is no such gate run, or it was about other cases, another
+            agent or another model.
     """
-    folder = root / "runs" / run
-    if not (folder / FILE).is_file():
+    known = {path.parent.name for path in (root / "runs").glob(f"*/{FILE}")}
+    if run not in known:
         raise InputError(
             "plan gate_run",
             expected="the id of a gate run in runs/",
-            found=repr(run),
+            found=repr(run[:MAX_ID]),
             cure="plan one with --design gate, or leave --gate-run away",
         )
-    found = judge_run(folder)
-    if found.corpus_digest != corpus.digest:
-        raise InputError(
-            "plan gate_run",
-            expected=f"a gate run on {corpus.name} as it is ({corpus.digest[:12]})",
-            found=f"{run} on {found.corpus} ({found.corpus_digest[:12]})",
-            cure="run the gate again on these cases",
-        )
+    found = judge_run(root / "runs" / run)
+    wanted = {
+        "corpus": main.corpus_digest,
+        "agent": f"{main.agent.name} {main.agent.version}",
+        "model": main.plan.model,
+    }
+    given = {
+        "corpus": found.corpus_digest,
+        "agent": found.agent,
+        "model": found.model,
+    }
+    for what, value in wanted.items():
+        if given[what] != value:
+            raise InputError(
+                "plan gate_run",
+                expected=f"a gate run with the {what} of this plan, {value}",
+                found=f"{run} with {given[what]}",
+                cure="run the gate again as the main run is planned",
+            )
     return GateSeal(
         run=found.run,
         registration=found.registration,
@@ -141,22 +156,46 @@ def seal_of(root: Path, run: str, corpus: Corpus) -> GateSeal:
         agent=found.agent,
         model=found.model,
         simulated=found.simulated,
+        baseline=found.baseline,
+        injected=found.injected,
         verdict=found.verdict,
     )
 
 
-def gate_runs(root: Path, corpus: Corpus) -> tuple[GateVerdict, ...]:
-    """Verdicts of all gate runs on a corpus as it is, oldest first."""
-    found: list[GateVerdict] = []
+def gate_runs(
+    root: Path, corpus: Corpus
+) -> tuple[tuple[GateVerdict, ...], tuple[str, ...]]:
+    """Verdicts of all gate runs on a corpus as it is, and why others gave none.
+
+    They come in the order in which they were sealed.
+    """
+    found: list[tuple[str, GateVerdict]] = []
+    unread: list[str] = []
     for path in sorted((root / "runs").glob(f"*/{FILE}")):
-        registration = load_registration(path.parent)
-        if (
-            registration.plan.design is Layout.GATE
-            and registration.corpus_digest == corpus.digest
-            and (path.parent / JOURNAL).is_file()
-        ):
-            found.append(judge(registration, read_journal(path.parent / JOURNAL)))
-    return tuple(found)
+        try:
+            registration = load_registration(path.parent)
+            if (
+                registration.plan.design is Layout.GATE
+                and registration.corpus_digest == corpus.digest
+            ):
+                verdict = judge(registration, read_journal(path.parent / JOURNAL))
+                found.append((registration.created_at, verdict))
+        except (EvalkitError, OSError) as error:
+            unread.append(f"{path.parent.name}: {error}")
+    ordered = sorted(found, key=lambda pair: pair[0])
+    return tuple(verdict for _, verdict in ordered), tuple(unread)
+
+
+def _check_own(registration: Registration, journal: Journal) -> None:
+    bodies = [event.body for event in journal.events]
+    named = {body.registration for body in bodies if isinstance(body, RunStarted)}
+    if bodies and named != {registration.digest}:
+        raise InputError(
+            f"run {registration.run_id}",
+            expected=f"a journal that names registration {registration.digest[:12]}",
+            found=", ".join(sorted(digest[:12] for digest in named)) or "none named",
+            cure="restore the journal that belongs to this run",
+        )
 
 
 def _passes(trials: Sequence[Trial], case: str, arm: str) -> Proportion:

@@ -443,6 +443,8 @@ class GateSeal(Record, frozen=True):
     agent: str
     model: str
     simulated: bool
+    baseline: str
+    injected: str
     verdict: str
 
 

@@ -197,7 +197,13 @@ def load_proof(root: Path, case: Case) -> Proof:
             f"found none ({path.name}); {cure}"
         )
     proof = files.decode_json(files.read_regular(path), Proof, path)
-    if proof.digests != case.digests or not proof.holds:
+    demanded = {
+        (overlay, step): row
+        for overlay, rows in load_expected(root, case).items()
+        for step, row in rows.items()
+    }
+    shown = {(row.overlay, row.step): row.expected for row in proof.rows}
+    if proof.digests != case.digests or not proof.holds or shown != demanded:
         raise ProofError(
             f"{case.id}: expected a proof that holds, found one that does not "
             f"({path.name}); {cure} and read what differs"

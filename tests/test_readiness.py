@@ -120,9 +120,11 @@ SEAL = GateSeal(
     "gate-1",
     "9" * 64,
     "8" * 64,
-    "claude 2",
+    "made 1.0",
     synthetic.MODEL,
     simulated=False,
+    baseline="baseline",
+    injected="injected",
     verdict="ready",
 )
 
@@ -135,6 +137,7 @@ SEAL = GateSeal(
         (msgspec.structs.replace(SEAL, simulated=True), "fail"),
         (msgspec.structs.replace(SEAL, verdict="inconclusive"), "fail"),
         (msgspec.structs.replace(SEAL, model="another"), "fail"),
+        (msgspec.structs.replace(SEAL, agent="another 1.0"), "fail"),
     ],
 )
 def test_a_run_on_knowledge_claims_only_what_a_real_gate_run_allowed(
@@ -151,8 +154,15 @@ def test_a_run_on_knowledge_claims_only_what_a_real_gate_run_allowed(
     assert (SEAL.run in shown) is (seal is not None)
 
 
+def test_it_is_the_arm_that_tells_what_a_run_is_about(tmp_path):
+    sealed = register(cases=("a",), arms=ARMS, repeats=3, kind=Kind.FEATURE)
+    journal = synthetic.run(tmp_path, sealed, passing(lambda *_: 1))
+    found = gates.judge(analyse(sealed, journal, RATES))
+    assert "pilot signal" in {gate.name for gate in found.gates}
+
+
 def test_other_runs_are_not_asked_for_a_gate_run(tmp_path):
-    sealed = register(cases=("a",), arms=ARMS, repeats=3)
+    sealed = register(cases=("a",), arms=("full", "baseline"), repeats=3)
     journal = synthetic.run(tmp_path, sealed, passing(lambda *_: 1))
     found = gates.judge(analyse(sealed, journal, RATES))
     assert "pilot signal" not in {gate.name for gate in found.gates}

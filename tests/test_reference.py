@@ -1,5 +1,6 @@
 """reference: what overlays must get, and proofs bound to digests."""
 
+import msgspec
 import pytest
 
 from evalkit import corpus, reference
@@ -32,17 +33,28 @@ def test_a_bad_expected_file_is_refused_with_its_place(root, old, new, said):
     assert said in str(caught.value)
 
 
-def _proof(case, got):
-    expected = ExpectedRow(1.0, ())
-    row = ProofRow(
-        "correct", "task", expected, got, None, replayed=True, wall_s=0.1, cpu_s=None
+def _proof(root, case, **got):
+    """A proof in which every overlay got what it must, or what is given."""
+    rows = tuple(
+        ProofRow(
+            overlay,
+            step,
+            row,
+            got.get(overlay, row),
+            None,
+            replayed=True,
+            wall_s=0.1,
+            cpu_s=None,
+        )
+        for overlay, steps in reference.load_expected(root, case).items()
+        for step, row in steps.items()
     )
-    return Proof("greet", case.digests, "source", "bwrap", (row,))
+    return Proof("greet", case.digests, "source", "bwrap", rows)
 
 
 def test_a_proof_is_found_by_the_digests_it_was_made_for(root):
     case = corpus.load_case(root, "greet")
-    proof = _proof(case, ExpectedRow(1.0, ()))
+    proof = _proof(root, case)
     reference.save_proof(root, case, proof)
     assert reference.load_proof(root, case) == proof
     (root / "cases/greet/fixture/README.md").write_text("moved")
@@ -52,7 +64,18 @@ def test_a_proof_is_found_by_the_digests_it_was_made_for(root):
 
 def test_a_proof_that_does_not_hold_is_refused(root):
     case = corpus.load_case(root, "greet")
-    reference.save_proof(root, case, _proof(case, ExpectedRow(0.5, ("x",))))
+    wrong = _proof(root, case, correct=ExpectedRow(0.5, ("x",)))
+    reference.save_proof(root, case, wrong)
+    with pytest.raises(ProofError, match="does not"):
+        reference.load_proof(root, case)
+
+
+def test_a_proof_of_fewer_overlays_than_there_are_is_refused(root):
+    case = corpus.load_case(root, "greet")
+    whole = _proof(root, case)
+    reference.save_proof(
+        root, case, msgspec.structs.replace(whole, rows=whole.rows[1:])
+    )
     with pytest.raises(ProofError, match="does not"):
         reference.load_proof(root, case)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import os
 from collections.abc import Mapping
@@ -12,7 +13,6 @@ from evalkit.agents.protocol import Credential, Vendor
 from evalkit.errors import InfrastructureError, InputError
 from evalkit.records import Access, Dialect, Plan, Request
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 UNUSED_CREDENTIAL = "unused"
 """For a program on this machine, which asks for none."""
 
@@ -35,7 +35,12 @@ def provider_url(plan: Plan, vendor: Vendor) -> str:
 
 def is_loopback(url: str) -> bool:
     """True where a program on this machine answers, whatever it is."""
-    return urlsplit(url).hostname in LOOPBACK
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
 
 
 def check_url(url: str) -> None:

@@ -57,12 +57,16 @@ class FixRow(Record, frozen=True):
 
 
 class CaseAudit(Record, frozen=True):
-    """The fixes of a case, and sentences on what is wrong with it."""
+    """The fixes of a case, and sentences on what is wrong with it.
+
+    `reference` is the digest of the fixes; empty in verdicts that did not keep it.
+    """
 
     case: str
     principle: int | None
     fixes: tuple[FixRow, ...]
     flags: tuple[str, ...]
+    reference: str = ""
 
 
 class CorpusAudit(Record, frozen=True):
@@ -201,7 +205,7 @@ def _case_audit(
             for leak in leaks(root, case)
         ),
     )
-    return CaseAudit(case.id, case.principle, rows, flags)
+    return CaseAudit(case.id, case.principle, rows, flags, case.digests.reference)
 
 
 def _why(row: ProofRow) -> str:

@@ -161,7 +161,11 @@ def _estimate(
         )
     strata = strata_of(own, arm, comparator, measure)
     if measure in DIFFERENCES:
-        return _inferred(registration, strata)
+        found = _inferred(registration, strata)
+        if found.low is None or found.high is None:
+            return found
+        low, high = within(found.low, found.high)
+        return found._replace(low=low, high=high)
     totals = stats.ratio_of_totals(strata)
     logs = stats.log_strata(strata)
     if isinstance(logs, Refusal):
@@ -186,6 +190,11 @@ def _inferred(registration: Registration, strata: Sequence[Stratum]) -> _Estimat
         interval_method=stats.WELCH if known else None,
         p_method=p.method if p else None,
     )
+
+
+def within(low: float, high: float) -> tuple[float, float]:
+    """Limits of a difference of shares, which passes 1 under no law."""
+    return max(-1.0, low), min(1.0, high)
 
 
 def _as_ratio(logs: _Estimate, totals: float | None) -> _Estimate:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from evalkit import stats
-from evalkit.analysis.contrasts import pairs_of, strata_of
+from evalkit.analysis.contrasts import pairs_of, strata_of, within
 from evalkit.analysis.tallies import Priced
 from evalkit.conclusions import SensitivityRow
 from evalkit.records import Outcome, Registration
@@ -90,7 +90,7 @@ def _gathered(
 ) -> _Found:
     return _Found(
         estimate,
-        None if isinstance(interval, Refusal) else (interval.low, interval.high),
+        None if isinstance(interval, Refusal) else within(interval.low, interval.high),
         None if isinstance(test, Refusal) else test.p,
         tuple(x.sentence for x in (interval, test) if isinstance(x, Refusal)),
     )

@@ -13,6 +13,7 @@ with workspaces to match: for that, compare the head with one kept elsewhere.
     examined   findings about all attempts together
     regrades   verdicts given again, against the first and made once more
     drift      what is here now against what was registered
+    pilot      the gate run that it rests on
     finding    one thing checked
 """
 
@@ -27,6 +28,7 @@ from evalkit.audit import drift, record, regrades, trials
 from evalkit.audit.attempts import check_attempts
 from evalkit.audit.examined import judge
 from evalkit.audit.finding import FAIL, PASS, UNKNOWN, Finding
+from evalkit.audit.pilot import check_gate
 from evalkit.audit.record import Lines
 from evalkit.audit.regrades import Held, Holder
 from evalkit.audit.verdicts import Examined, examine
@@ -94,6 +96,7 @@ def audit(
         check_attempts(lines.events),
         *_examine_all(opened, lines, run, box, n_workers=n_workers, done=done),
         drift.check_proofs(registration, root),
+        check_gate(registration, root),
         drift.check_drift(registration, cases, root),
         record.check_reports(registration, lines, run),
     )

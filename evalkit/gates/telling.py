@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from evalkit.conclusions import READY, Analysis, DetectableRow
 from evalkit.gates import verdict
 from evalkit.gates.verdict import FAIL, PASS, UNKNOWN
-from evalkit.records import Gate, Kind, Layout
+from evalkit.records import Gate, Layout, Wording
 from evalkit.wording import n_of
 
 SCORE = "score"
@@ -28,13 +28,16 @@ def sample(analysis: Analysis) -> Gate:
 
 
 def pilot_signal(analysis: Analysis) -> Iterator[Gate]:
-    """Whether a run on injected knowledge rests on a real gate run; not of others."""
-    kinds = {case.kind for case in analysis.cases}
-    if kinds != {Kind.KNOWLEDGE} or analysis.design.layout is Layout.GATE:
+    """Whether a run that injects knowledge rests on a real gate run; not of others."""
+    injects = any(arm.prompt == Wording.INJECTION for arm in analysis.arms)
+    if not injects or analysis.design.layout is Layout.GATE:
         return
-    seal = analysis.gate_run
+    seal, seals = analysis.gate_run, analysis.seals
     ready = seal is not None and seal.verdict == READY and not seal.simulated
-    same = seal is not None and seal.model == analysis.seals.model
+    same = seal is not None and (seal.model, seal.agent) == (
+        seals.model,
+        f"{seals.agent} {seals.agent_version}",
+    )
     evidence = "no gate run was sealed with the plan"
     if seal is not None:
         stamp = "SIMULATED, " if seal.simulated else ""
@@ -43,11 +46,12 @@ def pilot_signal(analysis: Analysis) -> Iterator[Gate]:
         verdict.PILOT,
         PASS if ready and same else FAIL,
         evidence,
-        "A real gate run showed, before this run was planned, that the knowledge makes "
-        "the difference on these cases."
+        "By what was sealed, a real gate run showed before this run was planned that "
+        "the knowledge makes the difference on these cases; `evalkit audit` judges that "
+        "run again."
         if ready and same
-        else "No real gate run with this model showed, before this run was planned, "
-        "that these cases can tell injected knowledge apart.",
+        else "No real gate run with this agent and model showed, before this run was "
+        "planned, that these cases can tell injected knowledge apart.",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalkit import wording
 from evalkit.conclusions import (
+    ONE_ARM,
     Analysis,
     BeyondRow,
     DetectableRow,
@@ -46,11 +47,15 @@ def _came_out(analysis: Analysis, name: str) -> str:
             case.comparator for case in analysis.case_contrasts if case.case == name
         )
     ]
-    return "; ".join(found) or "nothing: no block of it is whole"
+    if found:
+        return "; ".join(found)
+    return ONE_ARM if len(analysis.design.arms) == 1 else "no block of it is whole"
 
 
 def detectable(analysis: Analysis) -> Shown:
     """The least difference that this design could have found."""
+    if len(analysis.design.arms) == 1:
+        return Prose((ONE_ARM,))
     if not analysis.detectable:
         return Prose(
             (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalkit import wording
 from evalkit.conclusions import Analysis, GateVerdict, PairedPasses, PassRow
 from evalkit.markup import Column, Page, Prose, Shown, Table
-from evalkit.records import Kind
+from evalkit.records import Wording
 
 
 def passes(analysis: Analysis) -> Shown:
@@ -24,11 +24,10 @@ def gate_run(analysis: Analysis) -> Shown:
         return _verdict(analysis.gate_verdict)
     found = analysis.gate_run
     if found is None:
-        about = {case.kind for case in analysis.cases}
         said = (
             "This run was sealed without a gate run to rest on."
-            if Kind.KNOWLEDGE in about
-            else "No case is about injected knowledge, so no gate run is asked for."
+            if any(arm.prompt == Wording.INJECTION for arm in analysis.arms)
+            else "No arm injects knowledge, so no gate run is asked for."
         )
         return Prose((said,))
     stamp = "SIMULATED, so it satisfies nothing. " if found.simulated else ""
