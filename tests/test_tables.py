@@ -91,7 +91,7 @@ def test_the_answer_names_the_arm_that_differs(tmp_path):
 
     said = tables.answer(made(tmp_path, better)).text
     assert "full against baseline (+0.94)" in said
-    assert "for auto no difference can be told" in said
+    assert "for auto against baseline no difference can be told" in said
 
 
 def test_a_refusal_is_shown_as_its_sentence(tmp_path):

@@ -37,10 +37,12 @@ def _of_design(analysis: Analysis) -> Iterator[str]:
         yield f"No arm is named {missing}, so no arm is compared with another."
     n_compared = len({(c.arm, c.comparator) for c in analysis.contrasts})
     if n_compared > 1:
+        n_declared = sum(contrast.confirmatory for contrast in analysis.contrasts)
         yield (
-            f"{n_compared} pairs of arms are compared on several measures, and no p is "
-            f"adjusted for that: some differences look clear by chance. Only the "
-            f"outcome '{design.outcome}' was named in advance."
+            f"{n_compared} pairs of arms are compared on several measures. Only "
+            f"{_count(n_declared, 'declared comparison')} of {design.outcome} can claim "
+            f"anything, corrected for that number; of all others some look clear by "
+            f"chance."
         )
     if design.imbalance > 1:
         yield (
