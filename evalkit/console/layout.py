@@ -1,0 +1,47 @@
+"""What all lines share: columns, one-line texts, a bar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+from evalkit import wording
+from evalkit.conclusions import Proportion
+
+MAX_LINE = 300
+"""Characters of a reason on a line."""
+
+
+@contextmanager
+def bar(unit: str) -> Generator[Callable[[int, int], None]]:
+    """A progress bar on stderr; the value given is told (done, of how many)."""
+    with tqdm(unit=f" {unit}", file=sys.stderr, leave=False, disable=None) as shown:
+
+        def tell(done: int, total: int) -> None:
+            shown.total = total
+            shown.update(done - shown.n)
+
+        yield tell
+
+
+def one_line(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
+
+
+def share(found: Proportion) -> str:
+    """A proportion as counts, with its interval."""
+    return f"{wording.k_of_n(found)} ({wording.interval(found)})"
+
+
+def align(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows as lines whose columns stand below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
