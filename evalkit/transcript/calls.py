@@ -145,6 +145,14 @@ class Calls:
         usage = self._usage(slot)
         return usage.tokens if usage else None
 
+    def slot(self, key: str) -> int:
+        """Number of a request by its message id; -1 where it was never met."""
+        return self._slots.get(key, -1)
+
+    def is_final(self, slot: int) -> bool:
+        """False where a request's usage is only that of its message's start."""
+        return bool(self._marks[slot] & Mark.FINAL)
+
     def chosen(self, wanted: int, but: int = 0) -> bytes:
         """Which requests have one of the marks and none of the others: 1 each, or 0."""
         table = bytes(bool(n & wanted and not n & but) for n in range(256))

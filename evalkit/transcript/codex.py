@@ -132,9 +132,10 @@ class Reader:
         self.lines = Lines(Row, KNOWN_TYPES)
         self._model = model
         self._models: dict[str, None] = {}
-        self._turns: list[Request] = []
-        self._records: list[Request] = []
-        self._counted: list[Request] = []
+        self._turns: dict[int, Request] = {}
+        self._records: dict[int, Request] = {}
+        self._counted: dict[int, Request] = {}
+        self._line = 0
         self._total: Usage | None = None
         self._commands: dict[str, None] = {}
         self._failure: str | None = None
@@ -146,15 +147,20 @@ class Reader:
         """Read some lines; the rows found, one a line, None where a line is no row."""
         found = self.lines.rows(chunk)
         for row in found:
+            self._line += 1
             if row is not None:
                 self._take_row(row)
         return found
 
+    def lines_of_usage(self) -> list[int]:
+        """The line that each of the session's requests, or turns, comes from."""
+        return [*(self._records or self._counted or self._turns)]
+
     def session(self) -> CodexSession:
         """All that was taken until now."""
         return CodexSession(
-            turns=tuple(self._turns),
-            requests=tuple(self._records or self._counted),
+            turns=tuple(self._turns.values()),
+            requests=tuple((self._records or self._counted).values()),
             failure=self._failure if self._last == "turn.failed" else None,
             completed=self._last == "turn.completed",
             commands=tuple(self._commands),
@@ -169,7 +175,7 @@ class Reader:
         if row.type.startswith("turn."):
             self._last = row.type
         if row.type == "turn.completed" and row.usage:
-            self._turns.append(_request(self._model, row.usage, "turn", None))
+            self._turns[self._line] = _request(self._model, row.usage, "turn", None)
         if row.type == "turn.failed":
             self._failure = row.error.message if row.error else ""
         if row.item and row.item.type == "command_execution" and row.item.command:
@@ -186,7 +192,8 @@ class Reader:
             self._model = payload.model
             self._models[payload.model] = None
         elif name == "token_usage_record" and payload.usage:
-            self._records.append(_request(self._model, payload.usage, "rollout", 1))
+            told = _request(self._model, payload.usage, "rollout", 1)
+            self._records[self._line] = told
         elif payload.type == "token_count" and payload.info:
             self._take_running(payload.info)
 
@@ -195,7 +202,7 @@ class Reader:
         total, last = info.total_token_usage, info.last_token_usage
         if total is not None and last is not None and total != self._total:
             self._total = total
-            self._counted.append(_request(self._model, last, "rollout", 1))
+            self._counted[self._line] = _request(self._model, last, "rollout", 1)
 
 
 def _request(model: str, used: Usage, source: str, n_requests: int | None) -> Request:

@@ -26,7 +26,7 @@ MAX_FAULT_CHARS = 200
 FAULTS = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What reading a line may raise where the line is no row."""
 _OPEN, _CLOSE = b"{}"
-_TOO_LONG = f"the line is longer than {MAX_LINE_BYTES:,} bytes"
+TOO_LONG = f"the line is longer than {MAX_LINE_BYTES:,} bytes"
 _type_of = attrgetter("type")
 
 
@@ -134,7 +134,7 @@ class Lines(Generic[R]):
         if not chunk.data:
             self._number += 1
             self._n_lines += 1
-            self._note(_TOO_LONG, self._number)
+            self._note(TOO_LONG, self._number)
             return [None]
         *lines, last = chunk.lines()
         torn = not chunk.data.endswith(b"\n")

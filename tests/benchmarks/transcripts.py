@@ -5,7 +5,8 @@
 The file is a real one repeated, each copy with message ids of its own, so that it
 holds as many requests as a real one of that size would. Both sides run in fresh
 processes on the same file; memory is the growth of the peak of what is resident.
-Prints; asserts nothing.
+Then a session of 50,000 lines is indexed, paged through and searched. Prints;
+asserts nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 DATA = Path(__file__).parent.parent / "data/transcripts"
 MOST_REQUESTS = DATA / "cc-2.0.64-tool-errors.jsonl"
 """Of the real files the one with most requests a megabyte."""
+N_LINES = 50_000
+N_ITEMS = 50
 _ID = re.compile(rb'("id":"msg_)(\w{8})')
 
 
@@ -51,6 +54,9 @@ def main() -> None:
             a / b for a, b in zip(medians["evalkit"], medians["json"], strict=True)
         ]
         print(f"{'ratio':10} {ratios[0]:8.2f} {ratios[1]:8.2f}")
+        n_bytes = _repeat(real, path, lambda _, n_lines: n_lines < N_LINES)
+        print(f"{N_LINES:,} lines, {n_bytes / 1e6:,.0f} MB")
+        _pages(path)
 
 
 def _repeat(real: Path, path: Path, more: Callable[[int, int], bool]) -> int:
@@ -90,6 +96,27 @@ def _side(side: str, path: Path) -> None:
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(json.dumps([wall, cpu, (after - before) / 1024]))
+
+
+def _pages(path: Path) -> None:
+    from evalkit.explore.index import Transcript
+    from evalkit.explore.search import search
+
+    started = time.perf_counter()
+    transcript = Transcript(path)
+    print(f"index of {len(transcript):,} items: {time.perf_counter() - started:.2f} s")
+    walls: list[float] = []
+    for start in range(0, len(transcript), 500):
+        started = time.perf_counter()
+        transcript.items(start, N_ITEMS)
+        walls.append((time.perf_counter() - started) * 1000)
+    median, worst = statistics.median(walls), max(walls)
+    print(f"page of {N_ITEMS} items: median {median:.1f} ms, worst {worst:.1f} ms")
+    for query, regex in (("error", False), (r"(err|fail)\w+:", True)):
+        started = time.perf_counter()
+        n_hits = sum(1 for _ in search(transcript, query, regex=regex))
+        wall = time.perf_counter() - started
+        print(f"search for {query!r}: {n_hits:,} hits, {wall:.2f} s")
 
 
 if __name__ == "__main__":
