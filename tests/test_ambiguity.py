@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -142,6 +144,7 @@ LEAKY = {
     "in UTF-16 without a mark": ("a.txt", RULE.encode("utf-16-be")),
     "in UTF-32": ("a.txt", RULE.encode("utf-32-le")),
     "with a mark of its order": ("a.txt", RULE.encode("utf-8-sig")),
+    "with accents": ("a.md", "gre\u0301etings end wi\u0308th a füll stöp".encode()),
     "beside bytes that are no UTF-8": ("a.bin", b"\xff\xfe\x80 " + RULE.encode()),
 }
 
@@ -173,9 +176,42 @@ def test_a_prompt_that_quotes_the_injection_is_a_leak(knowing):
     ]
 
 
+def test_a_quotation_goes_on_over_the_end_of_a_sentence(knowing):
+    rewrite(knowing, "cases/greet/case.toml", f"Here {RULE}.", "Never drop. Write.")
+    (knowing / "cases/greet/prompt.md").write_text("Greet: never drop.\n* Write.\n")
+    assert leaks(knowing) == ['prompt of task:1: "Never drop Write"']
+
+
+HOSTILE = ["g-\n", "g-", "-\n", "\n", "_", " ", "{", "g{ ", "a\u0301", RULE + " "]
+LENGTH = 60_000
+
+
+@pytest.mark.parametrize("begun", ["", "g-", "greetings"])
+@pytest.mark.parametrize("again", HOSTILE)
+def test_no_text_makes_the_search_slow(knowing, begun, again):
+    terms = ["greet", "gggg-g", "_g", "{g", "g{ {", "g {", "g" * 900, RULE]
+    rewrite(knowing, "cases/greet/case.toml", f'["{RULE}"]', json.dumps(terms))
+    text = begun + again * (LENGTH // len(again.encode()))
+    (knowing / "cases/greet/fixture/a.txt").write_text(text)
+    case = corpus.load_case(knowing, "greet")
+    before = time.process_time()
+    list(ambiguity.leaks(knowing, case))
+    assert time.process_time() - before < 5
+
+
+def test_marks_that_would_be_sorted_do_not_make_it_slow():
+    text = "\u0301" * LENGTH + "\u0316" * LENGTH
+    before = time.process_time()
+    assert not states(RULE, text)
+    assert time.process_time() - before < 5
+
+
 @pytest.mark.parametrize(
     ("term", "text", "found"),
     [
+        ("first, then", "First,\n  then", True),
+        ("first, then", "first. Then", False),
+        ("drop it.", "never drop it, please", False),
         ("time-outs", "no timeouts here", True),
         ("time-outs", "no time outs here", True),
         ("connect time-out", "class ConnectTimeout", False),

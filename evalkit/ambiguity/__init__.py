@@ -6,6 +6,7 @@ the rule stands nowhere that an agent sees. All of that is tried here: every
 plausible fix is put to the visible tests and to the grader.
 
     leakage    where an agent can read the rule
+    phrases    phrases in a text, however they are written there
     visible    do the tests that an agent sees pass with a fix?
 """
 
@@ -15,7 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evalkit import corpus, files, proof, reference
-from evalkit.ambiguity.leakage import has_word, leaks, states
+from evalkit.ambiguity.leakage import leaks, states
+from evalkit.ambiguity.phrases import has_word
 from evalkit.ambiguity.visible import Verdict, try_visible
 from evalkit.errors import InputError
 from evalkit.records import FORMAT, Case, Corpus, Proof, ProofRow, Record
