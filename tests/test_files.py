@@ -47,6 +47,21 @@ def test_a_trusted_tree_with_anything_but_regular_files_is_refused(tmp_path, kin
         files.read_tree(tree)
 
 
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (Path.mkdir, "a folder"),
+        (os.mkfifo, "a pipe"),
+        (lambda path: path.symlink_to("/etc/passwd"), "symbolic links"),
+        (Path.exists, "No such file"),
+    ],
+)
+def test_what_is_no_regular_file_is_not_read(tmp_path, make, found):
+    make(tmp_path / "odd")
+    with pytest.raises(InputError, match=found):
+        files.read_regular(tmp_path / "odd")
+
+
 def test_a_snapshot_takes_regular_files_and_names_what_it_left_out(tmp_path):
     tree = _tree(tmp_path / "t")
     (tree / "out").symlink_to("/etc/passwd")

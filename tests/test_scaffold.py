@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import sys
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from evalkit.cli import app
 from evalkit.errors import InputError
 from evalkit.records import Kind, Plan
 from evalkit.run import utc_now
-from evalkit.scaffold import TEMPLATES, new_case
+from evalkit.scaffold import TEMPLATES, lock, new_case
 
 pytestmark = pytest.mark.xdist_group("scaffold")
 FORMS = {
@@ -243,6 +245,19 @@ def test_a_line_more_in_corpora_leaves_the_rest_as_it_was(root, before, after):
     assert path.read_text() == text.replace("{}", after)
 
 
+def test_the_last_case_is_found_in_a_large_file_that_names_it_everywhere(root):
+    path = root / "cases/corpora.toml"
+    more = "".join(
+        f'["of-{n}"] # "greet"\ncases = ["greet"]\n{REST}' for n in range(1500)
+    )
+    text = f'{more}["greet"]\ncases = {{}}\n{REST}{more.replace("of-", "also-")}'
+    path.write_text(text.replace("{}", '["greet"]'))
+    before = time.process_time()
+    new_case(root, "more", into="greet")
+    assert time.process_time() - before < 10
+    assert path.read_text() == text.replace("{}", '["greet", "more"]')
+
+
 @pytest.mark.parametrize("end", ["\n", "", "\n\n# the end\n", "\r\n"])
 def test_a_new_table_comes_after_all_that_is_there(root, end):
     path = root / "cases/corpora.toml"
@@ -253,6 +268,61 @@ def test_a_new_table_comes_after_all_that_is_there(root, end):
     assert b'\n\n["mine@2"]\n' in path.read_bytes().replace(b"\r", b"")
     assert corpus.load_corpora(root)["mine@2"].cases == ("more",)
     assert corpus.load_corpora(root)["tiny"].cases == ("greet",)
+
+
+# --- others at the same time ---------------------------------------------------
+
+
+def test_no_case_is_lost_where_several_are_made_at_once(tmp_path):
+    root = tmp_path / "own"
+    names = [f"case-{n}" for n in range(6)]
+    with ThreadPoolExecutor(len(names)) as pool:
+        ended = pool.map(
+            lambda name: cli("new-case", name, "--corpus", "all", "--root", root), names
+        )
+        assert [done.returncode for done in ended] == [0] * len(names)
+    assert set(corpus.load_corpora(root)["all"].cases) == set(names)
+    assert {path.name for path in root.iterdir()} == {
+        "cases",
+        "graders",
+        "reference",
+        "runs",
+    }
+
+
+HOLDER = """import sys
+import filelock
+with filelock.SoftFileLock(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder(root):
+    """Another process that makes a case in the root, and comes to no end."""
+    command = [sys.executable, "-c", HOLDER, root / lock.LOCK]
+    process = subprocess.Popen(command, stdin=-1, stdout=-1)
+    assert process.stdout.readline() == b"held\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.usefixtures("holder")
+def test_whoever_waits_too_long_for_another_is_told_so(root, monkeypatch):
+    monkeypatch.setattr(lock, "WAIT_S", 0.2)
+    before = tree(root)
+    with pytest.raises(InputError, match=r"held for 0\.2 s; wait for that process"):
+        new_case(root, "late")
+    assert tree(root) == before
+
+
+def test_a_killed_process_keeps_nobody_waiting(root, holder):
+    holder.kill()
+    holder.wait()
+    new_case(root, "late")
+    assert not (root / lock.LOCK).exists()
 
 
 # --- what is refused --------------------------------------------------------
@@ -312,6 +382,19 @@ REFUSED = {
     ),
     "bad corpus": (None, {"into": "No Corpus"}, "@N"),
     "corpora no TOML": (_corpora(lambda _: "= ="), {}, "corpora.toml"),
+    "corpora no UTF-8": (
+        lambda root: (root / "cases/corpora.toml").write_bytes(b"# \xff\n"),
+        {},
+        "TOML in UTF-8",
+    ),
+    "corpora a folder": (
+        lambda root: (
+            (root / "cases/corpora.toml").unlink(),
+            (root / "cases/corpora.toml").mkdir(),
+        ),
+        {},
+        "a regular file",
+    ),
     "corpus in escapes": (
         _corpora(lambda text: text.replace('"greet"', '"gr\\u0065et"')),
         {"into": "tiny"},

@@ -52,15 +52,17 @@ def read_regular(path: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> by
             found=error.strerror or str(error),
             cure="restore the file",
         ) from error
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        is_folder = stat.S_ISDIR(found.st_mode)
+        raise InputError(
+            path,
+            expected="a regular file",
+            found="a folder" if is_folder else untrusted.kind_name(found.st_mode),
+            cure="put a regular file there",
+        )
     with os.fdopen(handle, "rb") as opened:
-        found = os.fstat(opened.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise InputError(
-                path,
-                expected="a regular file",
-                found=untrusted.kind_name(found.st_mode),
-                cure="put a regular file there",
-            )
         data = opened.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InputError(

@@ -19,6 +19,7 @@ from evalkit import corpus, files
 from evalkit.errors import InputError
 from evalkit.records import Kind, Record
 from evalkit.scaffold import corpora
+from evalkit.scaffold.lock import alone
 
 TEMPLATES = Path(__file__).parent.parent / "data" / "case"
 SUFFIX = ".in"
@@ -60,14 +61,15 @@ def new_case(
 
     Raises:
         InputError: A name is bad or taken, the corpus is released or holds cases of
-            another sort, or the root is none or cannot be written. Nothing is made.
+            another sort, the root is none or cannot be written, or another process
+            keeps it locked. Nothing is made.
     """
     kind = kind or (Kind.CHAIN if chain else Kind.FEATURE)
     into = into or name
     _check_names(name, kind, chain)
-    _check_root(root, name)
     try:
-        with ExitStack() as undo:
+        with alone(root), ExitStack() as undo:
+            _check_root(root, name)
             made = [*_complete(root, undo)]
             table = root / "cases" / "corpora.toml"
             text = corpora.with_case(root, into, name, knowing=kind is Kind.KNOWLEDGE)
@@ -142,8 +144,7 @@ def _check_root(root: Path, name: str) -> None:
 
 def _complete(root: Path, undo: ExitStack) -> Iterator[str]:
     """Make what a root lacks; yields the files."""
-    folders = [root, *(root / folder for folder in (*PARTS, "runs"))]
-    for folder in folders:
+    for folder in [root / folder for folder in (*PARTS, "runs")]:
         if not folder.is_dir():
             folder.mkdir()
             undo.callback(folder.rmdir)

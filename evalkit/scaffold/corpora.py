@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from evalkit import corpus, files
 from evalkit.errors import InputError
@@ -14,6 +14,8 @@ from evalkit.inputs import load_arms
 from evalkit.records import Wording
 
 CORPUS_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(@[0-9]+)?")
+MARK = "\N{REPLACEMENT CHARACTER}"
+"""Stands in no name that is a case's or corpus'."""
 LINE_END = re.compile(r"(?P<comma>[ \t]*,)?(?P<rest>[ \t]*(?:#[^\n]*)?)(?=\n)")
 REPEATS = {True: 3, False: 2}
 """Of a new corpus, by whether it is about knowledge."""
@@ -33,8 +35,8 @@ def with_case(root: Path, into: str, name: str, *, knowing: bool) -> str:
             arms for cases of another sort, or would have a bad name or no arms.
     """
     where = root / "cases" / "corpora.toml"
-    text = files.read_regular(where).decode()
     entries = corpus.load_corpora(root)
+    text = files.read_regular(where).decode()
     for other, entry in entries.items():
         if name in entry.cases:
             raise InputError(
@@ -104,14 +106,11 @@ def _table(root: Path, text: str, into: str, name: str, *, knowing: bool) -> str
 
 
 def _listed(text: str, into: str, name: str, where: str) -> str:
-    """The text with one more case in a table, written as the last one there is.
-
-    Each place where that one is written is tried, until the text reads as it should.
-    """
+    """The text with one more case in a table, written as the last one there is."""
     wanted = tomllib.loads(text)
     last = wanted[into]["cases"][-1]
     wanted[into]["cases"].append(name)
-    for found in re.finditer(rf"([\"']){re.escape(last)}\1", text):
+    if found := _place(text, into, last):
         end, before = found.end(), text[: found.start()].rpartition("\n")[2]
         new = f'{text[:end]}, "{name}"{text[end:]}'
         ending = LINE_END.match(text, end)
@@ -119,7 +118,7 @@ def _listed(text: str, into: str, name: str, where: str) -> str:
             kept = f"{ending['comma'] or ','}{ending['rest']}"
             added = f'{before}"{name}"{"," if ending["comma"] else ""}'
             new = f"{text[:end]}{kept}\n{added}{text[ending.end() :]}"
-        if _reads_as(new, wanted):
+        if _parsed(new) == wanted:
             return new
     raise InputError(
         where,
@@ -129,8 +128,28 @@ def _listed(text: str, into: str, name: str, where: str) -> str:
     )
 
 
-def _reads_as(text: str, wanted: Mapping[str, object]) -> bool:
+def _place(text: str, into: str, last: str) -> re.Match[str] | None:
+    """Where the last case of a table is written.
+
+    The same name is in quotes elsewhere too: as a case of another table, in a comment,
+    as a key. So all are numbered, and the text is read once to see which one it is.
+    """
+    numbered: dict[str, re.Match[str]] = {}
+    marked: list[str] = []
+    end = 0
+    for n, place in enumerate(re.finditer(rf"([\"'])({re.escape(last)})\1", text)):
+        numbered[f"{last}{MARK}{n}"] = place
+        marked += text[end : place.end(2)], f"{MARK}{n}"
+        end = place.end(2)
+    for key, table in _parsed("".join(marked) + text[end:]).items():
+        if (last if key in numbered else key) == into:
+            return numbered.get(table["cases"][-1])
+    return None
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """What a text says; nothing where it is no TOML."""
     try:
-        return tomllib.loads(text) == wanted
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        return False
+        return {}
