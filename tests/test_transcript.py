@@ -10,6 +10,7 @@ import pytest
 from evalkit import transcript
 from evalkit.transcript import Session, Tokens, codex
 from evalkit.transcript.kinds import Kind, recognise
+from evalkit.transcript.lines import CHUNK_BYTES, chunks
 
 DATA = Path(__file__).parent / "data"
 
@@ -190,6 +191,28 @@ def test_a_torn_last_line_is_no_bad_line():
     assert found.lines.torn is not None
     assert found.lines.torn.line == 2
     assert (found.lines.n_bad_lines, len(found.calls)) == (0, 1)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_chunks_are_whole_lines_and_together_the_file(ended):
+    """Whatever the lengths: within a chunk, of one, over several."""
+    near = [CHUNK_BYTES + n for n in (-2, -1, 0, 1)]
+    sizes = [3, *near, 7, 0, 3 * CHUNK_BYTES, *[900] * 500, *near, 5]
+    data = b"\n".join(bytes([97 + n % 26]) * size for n, size in enumerate(sizes))
+    data += b"\n" if ended else b""
+    found = list(chunks(io.BytesIO(data)))
+    assert b"".join(chunk.data for chunk in found) == data
+    assert all(chunk.data.endswith(b"\n") for chunk in found[:-1])
+    for chunk in found:
+        assert data.startswith(chunk.data, chunk.start)
+
+
+def test_an_object_over_two_lines_and_two_on_one_are_three_bad_lines():
+    (good,) = _lines(_assistant("a", 1))
+    halves = [good.replace(b", ", b",\n", 1), good.strip() + good]
+    found = _read([good, *halves, good])
+    assert [bad.line for bad in found.lines.bad_lines] == [2, 3, 4]
+    assert found.lines.records == {"assistant": 2}
 
 
 def test_unknown_types_are_counted():

@@ -8,7 +8,9 @@ repeat the usage of the message's start, so their output count is not final.
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO, Generic, TypeVar
+from io import BufferedIOBase
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -29,6 +31,7 @@ KNOWN_TYPES = frozenset({
 })  # fmt: skip
 """Types of rows seen from the CLI; others are counted, and passed over."""
 _SKILL_TOOLS = frozenset({"Skill", "Read"})
+_version_of = attrgetter("version")
 _TELLING = frozenset({"progress", "stream_event", "result", "system"})
 
 
@@ -102,7 +105,7 @@ class Session(msgspec.Struct, frozen=True):
         return totals, total
 
 
-def parse(opened: BinaryIO) -> Session:
+def parse(opened: BufferedIOBase) -> Session:
     """Read a transcript line by line; no line is fatal.
 
     Args:
@@ -180,7 +183,7 @@ class Reader(Generic[R]):
             except FAULTS as error:
                 self.lines.spoil(row, len(found) - n - 1, error)
                 found[n] = None
-        self._versions.update(dict.fromkeys(row.version for row in found if row))
+        self._versions.update(dict.fromkeys(map(_version_of, filter(None, found))))
         if self._id is None:
             ids = (row.session_id or row.kept_id for row in found if row)
             self._id = next(filter(None, ids), None)
@@ -269,7 +272,8 @@ class Reader(Generic[R]):
         if message.stop_reason:
             marks |= Mark.STOPPED
         n_chars = 0
-        for block in message.blocks:
+        content = message.content
+        for block in content if isinstance(content, list) else message.blocks:
             if block.type == "text":
                 n_chars += len(block.text or "")
             elif block.type == "tool_use":

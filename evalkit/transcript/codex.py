@@ -7,7 +7,7 @@ one only running totals, repeated.
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from io import BufferedIOBase
 
 import msgspec
 
@@ -112,7 +112,7 @@ class CodexSession(Record, frozen=True):
     models: tuple[str, ...]
 
 
-def parse(opened: BinaryIO, *, model: str = "") -> CodexSession:
+def parse(opened: BufferedIOBase, *, model: str = "") -> CodexSession:
     """Read a stream or a rollout line by line; no line is fatal.
 
     Args:

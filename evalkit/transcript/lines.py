@@ -10,8 +10,9 @@ import json
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
+from io import BufferedIOBase
 from operator import attrgetter
-from typing import BinaryIO, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Generic, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -89,27 +90,32 @@ class Chunk(NamedTuple):
         return self.data.removesuffix(b"\n").split(b"\n")
 
 
-def chunks(opened: BinaryIO) -> Iterator[Chunk]:
+def chunks(opened: BufferedIOBase) -> Iterator[Chunk]:
     """A file as whole lines, in pieces small enough to be read fast."""
     start = len(BOM_UTF8) if opened.read(len(BOM_UTF8)) == BOM_UTF8 else 0
     opened.seek(start)
-    held = b""
-    while block := opened.read(CHUNK_BYTES):
-        end = block.rfind(b"\n") + 1
-        if not end:
-            block += opened.readline(MAX_LINE_BYTES)
-            end = len(block)
-        data, held = held + block[:end], block[end:]
-        size = len(data)
+    buffer, n_held = bytearray(2 * CHUNK_BYTES), 0
+    view = memoryview(buffer)
+    while n_read := opened.readinto(view[n_held : n_held + CHUNK_BYTES]):
+        n_filled = n_held + n_read
+        end = buffer.rfind(b"\n", 0, n_filled) + 1
+        if end:
+            yield Chunk(bytes(view[:end]), start)
+            start += end
+            n_held = n_filled - end
+            view[:n_held] = view[end:n_filled]
+            continue
+        line = bytes(view[:n_filled]) + opened.readline(MAX_LINE_BYTES)
+        size, n_held = len(line), 0
         if size > MAX_LINE_BYTES:
-            while not block.endswith(b"\n"):
-                block = opened.readline(CHUNK_BYTES) or b"\n"
-                size += len(block)
-            data = b""
-        yield Chunk(data, start)
+            while line and not line.endswith(b"\n"):
+                line = opened.readline(CHUNK_BYTES)
+                size += len(line)
+            line = b""
+        yield Chunk(line, start)
         start += size
-    if held:
-        yield Chunk(held, start)
+    if n_held:
+        yield Chunk(bytes(view[:n_held]), start)
 
 
 class Lines(Generic[R]):
