@@ -13,11 +13,27 @@ from evalkit.records import Record
 
 PROGRESS = "application/x-evalkit-progress+json"
 """Kind of the one display that tells how far a run is; no page holds it."""
+LONG_TEXT, LONG_NUMBER = 40, 20
+"""Characters that a cell can be asked to hold on one line."""
+_PICTURES = {
+    **{n: chr(0x2400 + n) for n in range(32) if chr(n) not in "\t\n\r"},
+    0x7F: "\N{SYMBOL FOR DELETE}",
+    **{n: f"[U+{n:X}]" for n in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))},
+}
+
+
+def visible(text: str) -> str:
+    """The text with something to see for each character that would act unseen.
+
+    Control characters are in no page's alphabet, and those that turn the direction of
+    writing would turn our own words and numbers behind them.
+    """
+    return text.translate(_PICTURES)
 
 
 def escape(text: object) -> str:
     """Text as it may stand in an element or in a quoted attribute."""
-    return html.escape(str(text), quote=True)
+    return html.escape(visible(str(text)), quote=True)
 
 
 class Shown(Record, frozen=True):
@@ -99,7 +115,7 @@ class Table(Shown, frozen=True):
 
     @property
     def html(self) -> str:
-        """A table with scoped headings, in a box that scrolls sideways."""
+        """A table with scoped headings, in a named box that scrolls by keyboard too."""
         note = f'<p class="evalkit-note">{escape(self.note)}</p>' if self.note else ""
         if not self.rows:
             said = escape(f"{self.caption}: {self.empty}")
@@ -110,7 +126,8 @@ class Table(Shown, frozen=True):
         )
         body = "".join(f"<tr>{self._cells(row)}</tr>" for row in self.rows)
         return (
-            f'<div class="evalkit-wide"><table class="evalkit-table">'
+            f'<div class="evalkit-wide" role="region" tabindex="0" '
+            f'aria-label="{escape(self.caption)}"><table class="evalkit-table">'
             f"<caption>{escape(self.caption)}</caption><thead><tr>{heads}</tr></thead>"
             f"<tbody>{body}</tbody></table></div>{note}"
         )
@@ -137,8 +154,8 @@ class Table(Shown, frozen=True):
 
     def _cells(self, row: tuple[str, ...]) -> str:
         first, *rest = zip(row, self.columns, strict=True)
-        cells = [f'<th scope="row"{_kind(first[1])}>{escape(first[0])}</th>']
-        cells += [f"<td{_kind(column)}>{escape(text)}</td>" for text, column in rest]
+        cells = [f'<th scope="row"{_kind(first[1], first[0])}>{escape(first[0])}</th>']
+        cells += [f"<td{_kind(c, text)}>{escape(text)}</td>" for text, c in rest]
         return "".join(cells)
 
 
@@ -200,6 +217,9 @@ class Page(Shown, frozen=True):
         return "\n\n".join(part.text for part in self.parts)
 
 
-def _kind(column: Column) -> str:
-    name = "number" if column.number else "whole" if column.whole else ""
-    return f' class="{name}"' if name else ""
+def _kind(column: Column, text: str = "") -> str:
+    """The class of a cell; a long text needs room, and may be broken anywhere."""
+    is_long = len(text) > (LONG_NUMBER if column.number else LONG_TEXT)
+    kinds = {"number": column.number, "whole": column.whole, "long": is_long}
+    names = " ".join(name for name, is_so in kinds.items() if is_so)
+    return f' class="{names}"' if names else ""

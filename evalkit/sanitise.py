@@ -25,7 +25,7 @@ SVG_TAGS = _words(
 _SVG_BY_LOWER = {tag.lower(): tag for tag in SVG_TAGS}
 _HTML_ATTRIBUTES = _words(
     "class id title lang dir alt src href colspan rowspan scope open start role "
-    "headers aria-label aria-labelledby aria-describedby aria-hidden"
+    "headers tabindex aria-label aria-labelledby aria-describedby aria-hidden"
 )
 _SVG_ATTRIBUTES = _words(
     "class id role style d x y x1 x2 y1 y2 cx cy r rx ry points width height transform "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -23,7 +24,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import blended_transform_factory
 
 from evalkit import wording
-from evalkit.markup import Figure, Page, Prose, Shown, Table
+from evalkit.markup import Figure, Page, Prose, Shown, Table, visible
 
 INK = "#1b1f24"
 SOFT = "#57606a"
@@ -51,6 +52,7 @@ _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": ["DejaVu Sans", "sans-serif"],
     "font.size": 9.5,
+    "text.parse_math": False,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
     "legend.fontsize": 9,
@@ -184,9 +186,12 @@ def figure_html(
     written = io.StringIO()
     salted: dict[Any, Any] = {**_SETTINGS, "svg.hashsalt": name}
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with mpl.rc_context(salted):
+    with mpl.rc_context(salted), warnings.catch_warnings():
+        # A reader's browser draws the letters, with whatever fonts it has.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from font")
         made.savefig(written, format="svg", metadata=nothing)
-    return Figure(_own_svg(written.getvalue(), name, alt, caption), alt, caption, table)
+    svg = _own_svg(visible(written.getvalue()), name, visible(alt), visible(caption))
+    return Figure(svg, alt, caption, table)
 
 
 def _signed(value: float, _place: int | None) -> str:
