@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,15 +125,83 @@ def route(
 
 def show_transcript(
     target: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A transcript, of any run or none.")
+        str,
+        typer.Argument(
+            metavar="FILE|RUN", help="A transcript, of any run or none; or a run."
+        ),
     ],
+    trial: Annotated[
+        str | None,
+        typer.Argument(metavar="[TRIAL]", help="Of the run, as case.arm.rN."),
+    ] = None,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write pages that need no program.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder of the pages; default: FILE-pages here, or transcripts in the run.",
+        ),
+    ] = None,
+    attempt: Annotated[
+        int | None,
+        typer.Option("--attempt", min=1, help="Default: the one that counts."),
+    ] = None,
+    no_redact: Annotated[
+        bool, typer.Option("--no-redact", help="Leave secrets in the pages.")
+    ] = False,
+    root: RootOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Sum up a transcript of Claude Code or Codex: requests, usage, records, faults."""
-    from evalkit.explore import account, summary_lines
+    """Sum up a transcript of Claude Code or Codex, or a trial; --html: read it whole."""
+    if not html and (out or no_redact):
+        raise typer.BadParameter("--out and --no-redact are of pages; add --html")
+    if trial is None and attempt is not None:
+        raise typer.BadParameter("--attempt is of a trial; name the run and the trial")
+    if html:
+        _write_pages(target, trial, out, attempt, root, as_json, not no_redact)
+    elif trial is None:
+        from evalkit.explore import account, summary_lines
 
-    found = account(target)
-    show(found, as_json, summary_lines(found))
+        summed = account(Path(target))
+        show(summed, as_json, summary_lines(summed))
+    else:
+        from evalkit.explore.trial import find_trial, told, trial_lines
+        from evalkit.parameters import find_run
+
+        found = find_trial(find_run(target, root), trial, attempt)
+        show(told(found), as_json, trial_lines(found))
+
+
+def _write_pages(
+    target: str,
+    trial: str | None,
+    out: Path | None,
+    attempt: int | None,
+    root: Path,
+    as_json: bool,
+    redacts: bool,
+) -> None:
+    from evalkit.explore.export import export_transcript, written_lines
+    from evalkit.explore.redaction import Redactor, secrets_of
+    from evalkit.explore.trial import find_trial
+    from evalkit.explore.trial_pages import export_trial
+    from evalkit.parameters import find_root, find_run
+
+    redactor = Redactor(secrets_of(os.environ), on=redacts)
+    if trial is None:
+        path = Path(target)
+        made = export_transcript(
+            path, out or Path(f"{path.stem}-pages"), redactor=redactor
+        )
+    else:
+        run = find_run(target, root)
+        found = find_trial(run, trial, attempt)
+        folder = out or run / "transcripts" / str(found.trial.key)
+        made = export_trial(found, find_root(run), folder, redactor=redactor)
+    lines = written_lines(made.index, len(made.pages), made.redacted)
+    show(made, as_json, lines)
 
 
 def doctor(root: RootOption = HERE, as_json: JsonOption = False) -> None:

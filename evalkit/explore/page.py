@@ -1,0 +1,126 @@
+"""A page of a transcript: whole without a script, and allowed to run or load nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from evalkit import files, wording
+from evalkit.errors import EvalkitError
+from evalkit.explore.article import Entry
+from evalkit.explore.terminal import style_of
+from evalkit.markup import escape
+from evalkit.sanitise import faults
+
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+SIMULATED = "SIMULATED: nothing here is about a model"
+SHOWN_ALL = "Nothing was redacted: secrets of the transcript stand here as they are."
+_OWN_LINK = re.compile(r' href="(?:[\w.%-]+/|\.\./)?[\w%-]+\.html(?:#[\w.%-]+)?"')
+
+
+class UnsafePageError(EvalkitError):
+    """A page would run a program or load something; it was not written."""
+
+    exit_code = 1
+
+
+def document(
+    title: str,
+    body: str,
+    *,
+    notes: Sequence[str] = (),
+    links: Mapping[str, str] | None = None,
+    simulated: bool = False,
+) -> str:
+    """A whole page.
+
+    Args:
+        title: Its heading.
+        body: HTML of its parts.
+        notes: Sentences that stand at its top.
+        links: Words of the links to pages beside it, and where they lead.
+        simulated: True where a stand-in for an agent or a model took part.
+    """
+    stamp = f'<p class="stamp">{SIMULATED}</p>' if simulated else ""
+    told = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    nav = _nav(links or {})
+    sheet = files.package_data("transcript.css").decode() + style_of(body)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head>'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{sheet}</style></head>\n<body>{stamp}{nav}"
+        f'<main><h1>{escape(title)}</h1><div class="notes">{told}</div>\n{body}</main>'
+        f"{nav}</body></html>\n"
+    )
+
+
+def write_page(path: Path, page: str) -> Path:
+    """Write a page, whole or not at all.
+
+    Raises:
+        UnsafePageError: It would run or load something; nothing is written.
+    """
+    found = faults(_OWN_LINK.sub("", page))
+    if found:
+        raise UnsafePageError(
+            f"{path}: expected a page that runs and loads nothing, found "
+            f"{'; '.join(found[:5])}; nothing was written: mend what makes it"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_atomic(path, page.encode(errors="replace"))
+    return path
+
+
+def contents(entries: Sequence[Entry], pages: Mapping[int, str] | None = None) -> str:
+    """Entries as links in the order of time.
+
+    Args:
+        entries: What to list.
+        pages: The page of each item that stands on another one.
+    """
+    rows = [
+        f'<li class="{entry.what}"><span class="what">{entry.what}</span> '
+        f'<a href="{(pages or {}).get(entry.n, "")}#m{entry.n}">#{entry.n}</a> '
+        f'<span class="meta">{escape(entry.time)}</span> {escape(entry.line)}</li>'
+        for entry in entries
+    ]
+    return f'<ul class="contents">{"".join(rows)}</ul>' if rows else ""
+
+
+def grid(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells that are HTML already; the first of a row is its heading."""
+    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>'
+        f"{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
+        for first, *rest in rows
+    )
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}">'
+        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def told_hidden(counts: Mapping[str, int], n_cut: int, *, on: bool) -> list[str]:
+    """What a page leaves out: its secrets by kind, and texts that were cut."""
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(counts.items()))
+    n = sum(counts.values())
+    hidden = f"{wording.n_of(n, 'secret')} redacted here" + (
+        f": {kinds}." if n else "."
+    )
+    cut = f"{wording.n_of(n_cut, 'item')} cut; where, is said in the text."
+    return [hidden if on else SHOWN_ALL, *([cut] if n_cut else [])]
+
+
+def _nav(links: Mapping[str, str]) -> str:
+    shown = "".join(
+        f'<a href="{escape(address)}">{escape(word)}</a>'
+        for word, address in links.items()
+    )
+    return f'<nav class="pages" aria-label="Pages">{shown}</nav>' if shown else ""

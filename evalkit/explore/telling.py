@@ -1,0 +1,68 @@
+"""Texts as a page may tell them: secrets taken out, and no more than can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Self
+
+from evalkit.explore.redaction import OVERLAP, Redactor
+
+MAX_CHARS = 100_000
+"""Characters told of one text: its beginning, and a fifth of them from its end."""
+MAX_NAME = 200
+
+
+class Teller:
+    """Tells texts, and counts those that it had to cut.
+
+    Args:
+        redactor: Takes secrets out.
+        max_chars: Characters told of one text.
+    """
+
+    def __init__(self, redactor: Redactor, max_chars: int = MAX_CHARS) -> None:
+        self.redactor = redactor
+        self.max_chars = max_chars
+        self.n_cut = 0
+
+    def __call__(self, text: str) -> str:
+        """The text; where it is too long, a line in its middle says what is left out."""
+        most = self.max_chars
+        if len(text) <= most:
+            return self.redactor(text)
+        self.n_cut += 1
+        n_last = most // 5
+        n_first = most - n_last
+        # A secret that lies across a cut is seen whole first.
+        first = self.redactor(text[: n_first + OVERLAP])[:n_first]
+        last = self.redactor(text[-n_last - OVERLAP :])[-n_last:]
+        left_out = len(text) - most
+        return (
+            f"{first}\n[cut: {left_out:,} of {len(text):,} characters are left out here;"
+            f" the transcript has them all]\n{last}"
+        )
+
+    def name(self, text: str | None) -> str:
+        """A short text on one line, such as a name."""
+        line = " ".join((text or "").split())
+        return self.redactor(line if len(line) <= MAX_NAME else f"{line[:MAX_NAME]}...")
+
+    def quietly(self, text: str) -> str:
+        """A text that is told elsewhere too, without counting again what it hides."""
+        counted = self.redactor.counts.copy()
+        told = self.redactor(text)
+        self.redactor.counts = counted
+        return told
+
+    @contextmanager
+    def at_most(self, max_chars: int, *, again: bool = True) -> Generator[Self]:
+        """Tell with fewer characters; texts told `again` are not counted again."""
+        usual, counted = self.max_chars, self.redactor.counts.copy()
+        self.max_chars = max_chars
+        try:
+            yield self
+        finally:
+            self.max_chars = usual
+            if again:
+                self.redactor.counts = counted

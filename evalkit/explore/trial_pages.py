@@ -1,0 +1,114 @@
+"""A trial as pages: what it came to, what stands beside it, its transcripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalkit.errors import InputError
+from evalkit.explore import beside
+from evalkit.explore.export import INDEX, Exported, export_transcript
+from evalkit.explore.page import document, grid, told_hidden, write_page
+from evalkit.explore.redaction import Redactor
+from evalkit.explore.telling import Teller
+from evalkit.explore.trial import FoundTrial, Kept, standing, transcripts_of
+from evalkit.markup import escape
+from evalkit.records import Record
+
+_TRANSCRIPTS = ("Transcript", "Of", "Items", "Pages")
+
+
+class ExportedTrial(Record, frozen=True):
+    """What was written: the trial's own page first, then those of its transcripts."""
+
+    index: str
+    pages: tuple[str, ...]
+    redacted: dict[str, int]
+    n_cut: int
+
+
+def export_trial(
+    found: FoundTrial, root: Path, out: Path, *, redactor: Redactor
+) -> ExportedTrial:
+    """Write a trial's page, and a folder of pages for each of its transcripts.
+
+    Args:
+        found: The trial.
+        root: Where its case is, for the fixture it began with.
+        out: Folder to write to.
+        redactor: Takes secrets out, or does not.
+    """
+    tell = Teller(redactor)
+    rows: list[tuple[str, ...]] = []
+    pages: list[str] = []
+    n_cut = 0
+    for kept in transcripts_of(found):
+        name, told = escape(tell.name(kept.name)), escape(f"{kept.step}: {kept.what}")
+        try:
+            made = _transcript(found, kept, out, redactor)
+        except InputError as error:
+            rows.append((name, told, escape(tell(str(error))), ""))
+            continue
+        pages += [made.index, *made.pages]
+        n_cut += made.n_cut
+        link = f'<a href="{kept.name}/{INDEX}">{name}</a>'
+        rows.append((link, told, f"{made.n_items:,}", f"{len(made.pages):,}"))
+    before, cut_before = redactor.counts.copy(), tell.n_cut
+    body = _body(found, root, tell, rows)
+    counts, n_own = redactor.counts - before, tell.n_cut - cut_before
+    hidden = told_hidden(counts, n_own, on=redactor.on)
+    page = document(
+        str(found.trial.key),
+        body,
+        notes=[standing(found), *_warnings(found, tell), *hidden],
+        simulated=found.simulated,
+    )
+    index = write_page(out / INDEX, page)
+    return ExportedTrial(
+        index=str(index),
+        pages=tuple(pages),
+        redacted=dict(redactor.counts),
+        n_cut=n_cut + n_own,
+    )
+
+
+def _transcript(
+    found: FoundTrial, kept: Kept, out: Path, redactor: Redactor
+) -> Exported:
+    return export_transcript(
+        kept.path,
+        out / kept.name,
+        redactor=redactor,
+        title=f"{found.trial.key}, {kept.step}: {kept.what}",
+        simulated=found.simulated,
+        links={"The trial": f"../{INDEX}"},
+    )
+
+
+def _body(
+    found: FoundTrial, root: Path, tell: Teller, rows: list[tuple[str, ...]]
+) -> str:
+    transcripts = (
+        grid("Transcripts of this attempt", _TRANSCRIPTS, rows)
+        if rows
+        else "<p>None was kept.</p>"
+    )
+    parts = {
+        "What the grader found": beside.checks(found, tell),
+        "Transcripts": transcripts,
+        "What changed in the workspace": beside.workspace(found, root, tell),
+        "Routing": beside.routing(found, tell),
+        "Why checks failed: what was asked and answered": beside.check_evidence(
+            found, tell
+        ),
+    }
+    return "".join(f"<h2>{escape(head)}</h2>{part}" for head, part in parts.items())
+
+
+def _warnings(found: FoundTrial, tell: Teller) -> list[str]:
+    notes = [f"NOT AS SEALED: {tell(found.damage)}"] if found.damage else []
+    if found.trial.regraded and found.counts:
+        notes.append(
+            f"It was graded again ({found.trial.regraded}); what stands here is the "
+            "first verdict, which counts."
+        )
+    return notes
