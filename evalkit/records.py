@@ -355,8 +355,8 @@ class Plan(Record, frozen=True):
     comparators: tuple[str, ...] = ("baseline", "full", "placebo")
     confirmatory: tuple[str, ...] | None = None
     outcome: str = "score"
-    margin: float = 0.1
-    confidence: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.95
+    margin: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.1
+    confidence: Annotated[float, msgspec.Meta(ge=0.5, lt=1)] = 0.95
     accounting: str = "opus-list-15-1.5-75"
     seed: int = 1
     n_candidates: Positive = 5
@@ -764,7 +764,8 @@ class Contrast(Record, frozen=True):
 
     `confirmatory`: it was declared with the plan to be one of those that count, and
     `p_holm` is corrected for their number; all others are exploratory. Of `n_blocks`
-    pairs `n_ties` came out the same.
+    pairs `n_ties` came out the same. `p_least` is the least p that any outcome of as
+    many trials could reach.
 
     `estimate`, `low`, `high` are differences for `score` and `passed`, and
     ratios of geometric means for `tokens`, `usd` and `wall_s`; a refusal says
@@ -789,6 +790,11 @@ class Contrast(Record, frozen=True):
     confirmatory: bool = False
     p_holm: float | None = None
     n_ties: int | None = None
+    p_least: float | None = None
+
+    def is_blind(self, confidence: float) -> bool:
+        """True where no outcome of its trials could have made its p small enough."""
+        return self.p_least is not None and self.p_least > 1 - confidence
 
     def is_clear(self, confidence: float) -> bool:
         """True where it was declared to count, and its corrected p is small enough."""

@@ -44,7 +44,11 @@ def ratio_span(low: float | None, high: float | None) -> str:
     """An interval of ratios."""
     if low is None or high is None:
         return NOT_REPORTED
-    return f"{_digits(low)}x to {_digits(high)}x"
+    shown = [_digits(value) for value in (low, high)]
+    if shown[0] == shown[1]:
+        # An interval has a width, however small.
+        shown = [f"{value:.4g}" for value in (low, high)]
+    return f"{shown[0]}x to {shown[1]}x"
 
 
 def count(value: float | None) -> str:

@@ -361,11 +361,11 @@ def test_a_margin_below_what_can_be_found_informs_and_closes_nothing(tmp_path):
     assert found.status == "review-required"
 
 
-def test_without_any_spread_the_smallest_assumed_one_says_what_could_be_found(tmp_path):
+def test_without_any_spread_nothing_says_what_could_be_found(tmp_path):
     found = judged(tmp_path, result_of=lambda key: result(key, step(*ALL)), margin=0.1)
     shown = gate(found, "difference detectable")
-    assert shown.verdict == "pass"
-    assert "spread of 0.10 (assumed)" in shown.evidence
+    assert shown.verdict == "unknown"
+    assert "no spread was seen" in shown.evidence
 
 
 def test_one_trial_of_a_case_does_not_say_what_could_be_found(tmp_path):

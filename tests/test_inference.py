@@ -9,10 +9,11 @@ import pytest
 import synthetic
 from synthetic import infrastructure, register, result, step
 
-from evalkit import arms, files, stats, tables, usage
+from evalkit import arms, files, gates, stats, tables, usage
 from evalkit.analysis import analyse, sensitivity
 from evalkit.errors import InputError
 from evalkit.inputs import with_presets
+from evalkit.plan import load_plan
 from evalkit.records import Corpus, Ended, Plan, Preset
 from evalkit.stats.tasks import t_quantile
 
@@ -110,6 +111,62 @@ def test_equivalence_is_shown_only_by_an_interval_inside_the_margin(tmp_path):
     constant = main(analysed(tmp_path / "constant", alike).equivalences)
     assert (constant.shown, constant.p, constant.low) == (False, None, None)
     assert "all trials" in constant.refusal
+
+
+def test_equivalence_is_not_shown_by_cells_without_spread(tmp_path):
+    """Five of six cells are constant: an interval is narrow for want of knowledge."""
+
+    def nearly(key):
+        lone = (key.case, key.arm, key.repeat) == ("a", "full", 1)
+        return result(key, step("core", "edge")) if lone else alike(key)
+
+    found = analysed(tmp_path, nearly, margin=0.5)
+    row = main(found.equivalences)
+    assert (row.shown, row.p) == (False, None)
+    assert "in 5 of 6 cells" in row.refusal
+    contrast = main(found.contrasts, measure="score")
+    assert contrast.warning.startswith("do not lean on this interval")
+    assert "do not lean" in main(found.sensitivity, registered=True).refusal
+
+
+def test_so_few_trials_that_nothing_could_be_seen_are_not_called_no_difference(
+    tmp_path,
+):
+    found = gates.judge(analysed(tmp_path, better, cases=("a",), repeats=1))
+    contrast = main(found.contrasts, measure="score")
+    assert contrast.p_least == 1
+    assert contrast.is_blind(0.95)
+    said = tables.answer(found).text
+    assert "can show no difference, whatever they come to" in said
+    assert "larger than the spread" not in said
+    seen = next(gate for gate in found.gates if gate.name == "difference seen")
+    assert seen.verdict == "unknown"
+    enough = analysed(tmp_path / "enough", better)
+    assert main(enough.contrasts, measure="score").p_least == 2 / 70**3
+
+
+def test_leaving_out_a_case_never_gives_an_interval_without_width(tmp_path):
+    found = analysed(tmp_path, alike)
+    row = main(found.sensitivity, method="leaving out one case (least to greatest)")
+    assert (row.low, row.high) == (None, None)
+    assert row.refusal
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "margin = 0.0",
+        "margin = -0.1",
+        "margin = nan",
+        "margin = inf",
+        "confidence = 0.1",
+    ],
+)
+def test_a_plan_that_no_report_could_be_made_of_is_refused(tmp_path, line):
+    path = tmp_path / "plan.toml"
+    path.write_text(f'corpus = "made"\n{line}\n')
+    with pytest.raises(InputError, match=line.split()[0]):
+        load_plan(path)
 
 
 def test_tasks_like_these_are_spoken_of_from_six_cases(tmp_path):

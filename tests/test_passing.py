@@ -74,14 +74,20 @@ def test_twelve_of_twelve_in_both_arms_never_says_no_difference(tmp_path):
     assert "no difference" not in text
     saturated = next(gate for gate in found.gates if gate.name == "not saturated")
     assert saturated.verdict == "fail"
-    assert "a, b, c, d" in saturated.evidence
+    assert "a (1), b (1), c (1), d (1)" in saturated.evidence
 
 
 def test_a_corpus_with_room_is_not_saturated(tmp_path):
     found = analysed(tmp_path, lambda key: key.arm == "injected" or key.case == "a")
     gate = next(gate for gate in found.gates if gate.name == "not saturated")
     assert gate.verdict == "pass"
-    assert gate.evidence.endswith(": a")
+    assert gate.evidence.endswith(": a (1)")
+
+
+def test_cases_that_nobody_solves_leave_no_room_either(tmp_path):
+    found = analysed(tmp_path, lambda _: False)
+    gate = next(gate for gate in found.gates if gate.name == "not saturated")
+    assert gate.verdict == "fail"
 
 
 def test_one_trial_of_a_case_says_nothing_of_a_second(tmp_path):

@@ -281,7 +281,7 @@ def test_a_simulated_run_says_so_and_claims_nothing(published):
 def test_every_figure_of_a_report_has_words(published):
     page = published.read_text()
     figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
-    assert len(figures) == 11
+    assert len(figures) == 12
     for figure in figures:
         assert re.search(r"<title id=\"[^\"]+\">[^<]+</title>", figure)
         assert re.search(r"<desc id=\"[^\"]+\">[^<]+</desc>", figure)

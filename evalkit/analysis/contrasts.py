@@ -132,7 +132,18 @@ def _contrast(
         interval_method=found.interval_method,
         p_method=found.p_method,
         n_ties=_ties(own, arm, comparator, measure) if measure in DIFFERENCES else None,
+        p_least=_least_p(strata_of(own, arm, comparator, measure))
+        if measure in DIFFERENCES
+        else None,
     )
+
+
+def _least_p(strata: Sequence[Stratum]) -> float:
+    """The least two-sided p of swapping arms within cases, had one arm always won."""
+    ways = math.prod(
+        math.comb(len(s.arm) + len(s.comparator), len(s.arm)) for s in strata
+    )
+    return min(1.0, 2 / ways)
 
 
 def _ties(own: Sequence[Priced], arm: str, comparator: str, measure: str) -> int:
@@ -186,7 +197,7 @@ def _inferred(registration: Registration, strata: Sequence[Stratum]) -> _Estimat
         high=known.high if known else None,
         p=p.p if p else None,
         refusals=tuple(x.sentence for x in (interval, test) if isinstance(x, Refusal)),
-        warnings=_constant(known, strata),
+        warnings=reserve(known, strata),
         interval_method=stats.WELCH if known else None,
         p_method=p.method if p else None,
     )
@@ -210,12 +221,14 @@ def _as_ratio(logs: _Estimate, totals: float | None) -> _Estimate:
     )
 
 
-def _constant(interval: Interval | None, strata: Sequence[Stratum]) -> tuple[str, ...]:
+def reserve(
+    interval: Interval | Refusal | None, strata: Sequence[Stratum]
+) -> tuple[str, ...]:
     """What to think of an interval where some cells have no spread.
 
     The figure is the least coverage found by `evalkit calibrate` (scenario rare).
     """
-    if interval is None or not interval.n_constant_cells:
+    if not isinstance(interval, Interval) or not interval.n_constant_cells:
         return ()
     n, n_cells = interval.n_constant_cells, 2 * len(strata)
     if 2 * n > n_cells:

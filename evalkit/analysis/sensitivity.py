@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from evalkit import stats
-from evalkit.analysis.contrasts import pairs_of, strata_of, within
+from evalkit.analysis.contrasts import pairs_of, reserve, strata_of, within
 from evalkit.analysis.tallies import Priced
 from evalkit.conclusions import SensitivityRow
 from evalkit.records import Outcome, Registration
 from evalkit.stats import Interval, PValue, Refusal, Stratum
-from evalkit.stats.results import mean
+from evalkit.stats.results import alike, mean
 
 
 class _Found(NamedTuple):
@@ -82,7 +82,8 @@ def sensitivity_rows(
 def _stratified(strata: Sequence[Stratum], data: _Data) -> _Found:
     interval = stats.welch_interval(strata, confidence=data.confidence)
     test = stats.permutation_test(strata, seed=data.seed)
-    return _gathered(stats.mean_difference(strata), interval, test)
+    found = _gathered(stats.mean_difference(strata), interval, test)
+    return found._replace(refusals=(*found.refusals, *reserve(interval, strata)))
 
 
 def _gathered(
@@ -155,6 +156,11 @@ def _without_a_case(data: _Data) -> _Found:
         stats.mean_difference([*strata[:n], *strata[n + 1 :]])
         for n in range(len(strata))
     ]
+    if alike(left):
+        return _Found(
+            stats.mean_difference(strata),
+            refusals=("it is the same whichever case is left out",),
+        )
     return _Found(stats.mean_difference(strata), (min(left), max(left)))
 
 

@@ -56,24 +56,25 @@ def pilot_signal(analysis: Analysis) -> Iterator[Gate]:
 
 
 def not_saturated(analysis: Analysis) -> Gate:
-    """A case is saturated where every trial of every arm has a score of 1."""
-    seen = {row.case: True for row in analysis.case_arms if row.points}
+    """A case is saturated where all trials of all arms have one and the same score."""
+    seen: dict[str, set[float]] = {}
     for row in analysis.case_arms:
-        for point in row.points:
-            seen[row.case] = seen[row.case] and point.score == 1
-    full = [case for case, saturated in seen.items() if saturated]
+        if row.points:
+            seen.setdefault(row.case, set()).update(p.score for p in row.points)
+    full = [case for case, scores in seen.items() if len(scores) == 1]
     found = UNKNOWN if not seen else FAIL if 2 * len(full) >= len(seen) else PASS
     sentence = {
         PASS: "Most cases leave room for one arm to do better than another.",
-        FAIL: "Cases that every arm solves every time cannot tell arms apart; that no "
-        "difference is seen there says nothing of other cases.",
+        FAIL: "Cases that come out the same in every trial, solved or not, cannot tell "
+        "arms apart; that no difference is seen there says nothing of other cases.",
         UNKNOWN: "No trial was analysed, so nothing is known of how hard the cases are.",
     }[found]
     return Gate(
         verdict.ROOM,
         found,
-        f"{len(full)} of {n_of(len(seen), 'case')} solved by every trial of every arm"
-        f"{': ' if full else ''}{', '.join(full)}",
+        f"{len(full)} of {n_of(len(seen), 'case')} with one score in every trial of "
+        f"every arm{': ' if full else ''}"
+        f"{', '.join(f'{case} ({min(seen[case]):.2g})' for case in full)}",
         sentence,
     )
 
@@ -86,6 +87,13 @@ def difference_detectable(analysis: Analysis) -> Gate:
     """
     margin, outcome = analysis.design.margin, analysis.design.outcome
     rows = _least_detectable(analysis) if outcome == SCORE else []
+    if rows and not any(row.seen for row in rows):
+        return Gate(
+            verdict.DETECTABLE,
+            UNKNOWN,
+            "no spread was seen: in every case all trials of an arm came out the same",
+            "It is not known how small a difference this design could have found.",
+        )
     worst = max(rows, key=lambda row: row.difference, default=None)
     if worst is None:
         told = (
@@ -127,7 +135,12 @@ def _least_detectable(analysis: Analysis) -> list[DetectableRow]:
 def difference_seen(analysis: Analysis) -> Gate:
     """Whether a comparison that was declared to count shows a difference."""
     declared = [contrast for contrast in analysis.contrasts if contrast.confirmatory]
-    judged = [contrast for contrast in declared if contrast.p_holm is not None]
+    judged = [
+        contrast
+        for contrast in declared
+        if contrast.p_holm is not None
+        and not contrast.is_blind(analysis.design.confidence)
+    ]
     clear = [
         contrast for contrast in judged if contrast.is_clear(analysis.design.confidence)
     ]
@@ -137,7 +150,8 @@ def difference_seen(analysis: Analysis) -> Gate:
         "trials explains, also when the number of comparisons is taken into account.",
         FAIL: "No difference between arms is larger than the spread between trials "
         "explains; that does not show that there is none.",
-        UNKNOWN: "No comparison that was declared to count could be tested.",
+        UNKNOWN: "No comparison that was declared to count could show anything: there "
+        "are none, or no test, or no outcome of so few trials would have been enough.",
     }[found]
     listed = ", ".join(f"{c.arm} against {c.comparator}" for c in clear) or "none"
     return Gate(

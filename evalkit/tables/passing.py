@@ -109,7 +109,7 @@ def undecided(row: PairedPasses) -> str:
         return row.refusal
     return (
         f"no discordant pair among {row.n_pairs}; the true difference lies within "
-        f"\N{PLUS-MINUS SIGN}{row.within:.2f}"
+        f"\N{PLUS-MINUS SIGN}{row.within:.2f} (95% interval)"
     )
 
 

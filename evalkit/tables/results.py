@@ -146,7 +146,8 @@ def _differences(analysis: Analysis, measure: str) -> Page:
         f"The {n_counting} declared with the plan are those that count, and the last p "
         f"is corrected for their number (Holm)."
         if n_counting
-        else "The plan declared no comparison to be one that counts: each is exploratory."
+        else "Not one of these is among the comparisons that the plan declared to "
+        "count: each is exploratory."
     )
     table = Table(
         f"Differences in {DIFFERENCES[measure]}, on these cases",
@@ -192,6 +193,12 @@ def _headline(analysis: Analysis) -> str:
         return "No comparison was declared to count, so all numbers are exploratory."
     if not judged:
         return "No comparison that was declared to count could be tested."
+    if all(found.is_blind(analysis.design.confidence) for found in judged):
+        least = wording.p_value(min(found.p_least or 0 for found in judged))
+        return (
+            f"So few trials can show no difference, whatever they come to: the least p "
+            f"that a comparison could reach is {least}."
+        )
     clear = [c for c in judged if c.is_clear(analysis.design.confidence)]
     what = DIFFERENCES[analysis.design.outcome]
     where = f"On these {wording.n_of(analysis.design.n_cases, 'case')}"
