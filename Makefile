@@ -30,7 +30,7 @@ presets: setup
 	done
 
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 4 --dist loadgroup
 
 lint: setup
 	$(BIN)/python -m pytest tests/test_house.py
