@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import stats_families as known
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from statsmodels.stats import contingency_tables, multitest, power, proportion
@@ -26,10 +26,9 @@ from statsmodels.stats.weightstats import ttost_paired
 from evalkit import stats
 from evalkit.stats import GateRule, Interval, PValue, Refusal, Stratum, Times
 
-VECTORS = Path(
-    os.environ.get("EVALKIT_STATS_VECTORS")
-    or Path(__file__).parent / "data" / "stats_vectors.json"
-)
+OURS = Path(__file__).parent / "data" / "stats_vectors.json"
+OUR_ROWS = {row["id"]: row for row in json.loads(OURS.read_text())["vectors"]}
+VECTORS = Path(os.environ.get("EVALKIT_STATS_VECTORS") or OURS)
 ROWS = json.loads(VECTORS.read_text())["vectors"]
 
 
@@ -92,13 +91,8 @@ def test_a_vector_of_no_known_family_fails_with_a_sentence():
      ("signflip_tasks5", "signflip_tasks3"), ("y", "missing_pairs")],
 )  # fmt: skip
 def test_a_vector_is_known_by_its_name_or_its_shape(name, like):
-    (row,) = (row for row in ROWS if row["id"] == like)
+    row = OUR_ROWS[like]
     assert known.family_of({**row, "id": name}).ask is known.family_of(row).ask
-
-
-def scores_of(name):
-    (row,) = (row for row in ROWS if row["id"] == name)
-    return known.strata_of(row["inputs"]["scores"])
 
 
 STRATA = [
@@ -473,6 +467,7 @@ def test_impossible_counts_are_errors():
         lambda: stats.hierarchical_rate([3], [2]),
         lambda: stats.worst_false_pass(GateRule(2, 3, 2)),
         lambda: stats.t_detectable(1, sd=0.1),
+        lambda: stats.t_sample_size(0.0, sd=0.1),
         lambda: stats.stratified_detectable([(1, 4)], [0.1]),
         lambda: stats.bootstrap_means([], 10, 1),
         lambda: stats.restricted_mean_time(Times((), (), 600)),
@@ -543,6 +538,24 @@ def test_a_stratified_design_detects_what_a_t_test_of_its_error_does():
 def test_an_impossible_power_is_an_error():
     with pytest.raises(ValueError, match="power"):
         stats.t_detectable(5, sd=0.1, power=1.0)
+
+
+def test_a_level_as_great_as_the_power_detects_no_difference_at_all():
+    assert stats.t_detectable(5, sd=0.1, alpha=0.8, power=0.8) < 1e-6
+    assert stats.t_detectable(5, sd=0.1, alpha=0.8, power=0.5) == 0
+
+
+@pytest.mark.parametrize("shift", [4.9, 5.2, 7.51, 16.0])
+def test_power_counts_both_tails_where_scipy_has_no_lower_one(shift):
+    limit = scipy_stats.t.ppf(0.995, 7)
+    chi = scipy_stats.chi(7, scale=7**-0.5)
+    expected = chi.expect(
+        lambda s: (
+            scipy_stats.norm.cdf(shift - limit * s)
+            + scipy_stats.norm.cdf(-shift - limit * s)
+        )
+    )
+    assert stats.power._power(shift, 7, 0.01) == pytest.approx(expected, abs=1e-7)
 
 
 def test_zeros_have_no_ratio_of_means_but_one_of_totals():
@@ -748,6 +761,33 @@ def test_constant_data_give_no_p_and_no_interval(value, n_cases, n_trials):
     ):
         assert isinstance(found, Refusal)
         assert found.sentence
+
+
+@patient
+@given(
+    st.floats(0.2, 0.999), st.floats(0.5, 0.99), st.integers(1, 100),
+    st.integers(2, 50), st.floats(0.01, 20),
+)  # fmt: skip
+@example(0.99, 0.8, 8, 4, 5.0)
+@example(0.99, 0.8, 5, 2, 5.0)
+@example(0.2, 0.8, 1, 2, 0.01)
+@example(0.999, 0.99, 2, 2, 0.01)
+def test_what_any_design_detects_is_a_number(confidence, power, cases, repeats, size):
+    levels = {"alpha": 1 - confidence, "power": power}
+    spread = stats.Spread(0.1, 0.2, 0.3)
+    (cell,) = stats.stratified_detectable([(repeats, repeats)] * cases, [0.2], **levels)
+    found = [
+        cell.difference,
+        stats.t_detectable(max(cases, 2), sd=0.2, **levels),
+        stats.t_sample_size(size, sd=1.0, **levels),
+        stats.miller_detectable(cases, spread, n_repeats=repeats, **levels),
+        stats.miller_sample_size(size, spread, n_repeats=repeats, **levels),
+    ]
+    assert all(0 <= x < math.inf for x in found)
+    # What is enough cases for a difference detects that difference.
+    if found[2] > 2:
+        again = stats.t_detectable(found[2], sd=1.0, **levels)
+        assert again == pytest.approx(size, rel=1e-6)
 
 
 @patient

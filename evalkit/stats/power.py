@@ -57,6 +57,8 @@ def t_sample_size(
     difference: float, *, sd: float, alpha: float = 0.05, power: float = 0.8
 ) -> float:
     """Cases, not rounded, with which a t test detects a mean difference."""
+    if not difference:
+        raise ValueError("no number of cases detects a difference of 0")
 
     def excess(n: float) -> float:
         shift = difference / sd * math.sqrt(n)
@@ -126,16 +128,26 @@ def miller_detectable(
 
 def _power(shift: float, df: float, alpha: float) -> float:
     limit = t_quantile(df, confidence=1 - alpha)
-    law = scipy.stats.nct(df, shift)
-    return float(law.sf(limit) + law.cdf(-limit))
+    # The lower tail as the upper one of the mirrored law: scipy's own lower tail is
+    # not a number from shifts of about 5 on.
+    either = (scipy.stats.nct.sf(limit, df, side) for side in (shift, -shift))
+    return float(sum(either))
 
 
 def _shift(df: float, alpha: float, power: float) -> float:
-    """How many standard errors a detectable difference measures."""
-    if not alpha < power < 1:
-        raise ValueError(f"power lies between alpha and 1, found {power}")
+    """How many standard errors a detectable difference measures.
+
+    It is 0 where the level alone is as great as the power.
+    """
+    if not 0 < power < 1:
+        raise ValueError(f"power lies between 0 and 1, found {power}")
+
+    def excess(shift: float) -> float:
+        return _power(shift, df, alpha) - power
+
+    if excess(0.0) >= 0:
+        return 0.0
     high = 1.0
-    while _power(high, df, alpha) < power:
+    while excess(high) < 0:
         high *= 2
-    found = scipy.optimize.brentq(lambda x: _power(x, df, alpha) - power, 0.0, high)
-    return float(found)
+    return float(scipy.optimize.brentq(excess, 0.0, high))
