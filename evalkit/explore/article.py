@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NamedTuple
 
 from evalkit import wording
 from evalkit.explore.diff import Edit, diff_html, edits_of, patch_lines
-from evalkit.explore.items import Facet, Item, ItemKind
+from evalkit.explore.items import Facet, Image, Item, ItemKind
 from evalkit.explore.prose import prose
 from evalkit.explore.telling import Teller
 from evalkit.explore.terminal import colours_left_on, terminal
@@ -41,6 +42,7 @@ _NOTED = (
     (Facet.LAUNCH, "sub-agent"),
     (Facet.SUMMARY, "summary"),
 )
+_TIME = re.compile(r"([\d-]{10})T([\d:]{8})")
 _TELLING = ("file_path", "notebook_path", "command", "skill", "pattern", "path", "url")
 _TALK = Facet.USER | Facet.ASSISTANT | Facet.THINKING | Facet.SUMMARY | Facet.SKILL
 
@@ -85,16 +87,17 @@ class Renderer:
             self._calls[item.tool_use_id] = (item.n, self._tell.name(item.tool))
         made = self._article(item, self._tell, line, spent)
         fewer = self._tell.max_chars
-        while len(made.encode(errors="replace")) > MAX_BYTES and fewer > 1000:
-            fewer //= 4
+        while (size := len(made.encode(errors="replace"))) > MAX_BYTES and fewer > 1000:
+            fewer = min(fewer // 2, fewer * MAX_BYTES // (2 * size))
             with self._tell.at_most(fewer) as tell:
                 made = self._article(item, tell, line, spent)
-        return Article(item.n, made, _entry(item, line))
+        return Article(item.n, made, self._entry(item, line))
 
     def _article(self, item: Item, tell: Teller, line: str, spent: str) -> str:
         classes = [item.kind.value.replace(" ", "-")]
         classes += [name for bit, name in _CLASSES if item.facets & bit]
-        body = "".join((self._body(item, tell), *map(_image, item.images)))
+        images = [self._image(image) for image in item.images]
+        body = "".join((self._body(item, tell), *images))
         foot = f'<footer class="spent">{escape(spent)}</footer>' if spent else ""
         return (
             f'<article id="m{item.n}" class="item {" ".join(dict.fromkeys(classes))}">'
@@ -142,6 +145,20 @@ class Renderer:
         told = self._tell.quietly(" ".join(first.split())[: 4 * MAX_LINE])
         return told if len(told) <= MAX_LINE else f"{told[:MAX_LINE]}..."
 
+    def _image(self, image: Image) -> str:
+        kind = escape(self._tell.name(image.media_type) or "a picture")
+        said = f"[image: {kind}, {wording.n_of(image.n_bytes, 'byte')}; not shown]"
+        return f'<p class="meta">{said}</p>'
+
+    def _entry(self, item: Item, line: str) -> Entry | None:
+        is_prompt = item.facets & Facet.USER and not item.facets & Facet.SUBAGENT
+        words = ["prompt"] if is_prompt else []
+        words += [word for bit, word in _NOTED if item.facets & bit]
+        if not words:
+            return None
+        said = f"{self._tell.name(item.tool)}: {line}" if item.tool else line
+        return Entry(item.n, words[0], when(item), said)
+
     def _body(self, item: Item, tell: Teller) -> str:
         if item.facets & Facet.CALL:
             edits = edits_of(item.tool, item.input)
@@ -162,8 +179,9 @@ class Renderer:
 
 
 def when(item: Item) -> str:
-    """The time of an item to the second, as its row tells it."""
-    return (item.time or "")[:19].replace("T", " ")
+    """The time of an item to the second; empty where its row tells none."""
+    found = _TIME.match(item.time or "")
+    return f"{found[1]} {found[2]}" if found else ""
 
 
 def output(text: str) -> str:
@@ -199,16 +217,6 @@ def _flags(item: Item) -> list[str]:
         words.append("\N{LOWER RIGHT PENCIL} edit")
     known = item.kind.value
     return [word for word in words if not word.endswith(known)]
-
-
-def _entry(item: Item, line: str) -> Entry | None:
-    is_prompt = item.facets & Facet.USER and not item.facets & Facet.SUBAGENT
-    words = ["prompt"] if is_prompt else []
-    words += [word for bit, word in _NOTED if item.facets & bit]
-    if not words:
-        return None
-    said = f"{item.tool}: {line}" if item.tool else line
-    return Entry(item.n, words[0], when(item), said)
 
 
 def _talk(kind: ItemKind, text: str) -> str:
@@ -252,7 +260,10 @@ def _edit(edit: Edit, tell: Teller, *, named: bool) -> str:
 
 def diff(lines: list[str]) -> str:
     """Lines of a diff; what is long is folded after its first lines."""
-    first, rest = lines[: 2 * N_OPEN_LINES], lines[2 * N_OPEN_LINES :]
+    n_open = 2 * N_OPEN_LINES
+    # A few lines more are read sooner than they are opened.
+    n_open = len(lines) if len(lines) < n_open + N_OPEN_LINES else n_open
+    first, rest = lines[:n_open], lines[n_open:]
     opened = f'<pre class="diff">{diff_html(first)}</pre>'
     if not rest:
         return opened if lines else '<p class="meta">(no line differs)</p>'
@@ -280,9 +291,3 @@ def _split(text: str) -> tuple[str, str]:
 def _more(rest: str) -> str:
     n = rest.count("\n") + (not rest.endswith("\n"))
     return f"{wording.n_of(n, 'more line')} ({len(rest):,} characters)"
-
-
-def _image(image: Any) -> str:
-    kind = escape(image.media_type[:60] or "a picture")
-    said = f"[image: {kind}, {wording.n_of(image.n_bytes, 'byte')}; not shown]"
-    return f'<p class="meta">{said}</p>'

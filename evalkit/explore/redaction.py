@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from detect_secrets.filters import heuristic
-from detect_secrets.plugins.keyword import KeywordDetector
+from detect_secrets.plugins.keyword import DENYLIST, KeywordDetector
 
 from evalkit.explore.secret_forms import NAMES, PRIVATE_KEY, forms
 
@@ -25,6 +25,7 @@ MIN_KNOWN_CHARS = 8
 CANARY = re.compile(r"evalkit-canary-[0-9a-f]{32}")
 _ESCAPE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 _KEYWORDS = KeywordDetector()
+_NAME = re.compile("|".join(DENYLIST), re.IGNORECASE)
 _LONG = re.compile(r"\w{128,}")
 _REST = re.compile(r"[\w=+/-]*(?:\.[\w=+/-]+)*")
 """What still belongs to a token whose beginning was recognised."""
@@ -89,25 +90,42 @@ def find_secrets(text: str, known: Iterable[str] = ()) -> list[Span]:
     ]
     found += [Span(m.start(), m.end(), "Canary") for m in CANARY.finditer(plain)]
     for secret in known:
-        found += _spans(plain, secret, "Known Secret")
+        found += [
+            Span(start, start + len(secret), "Known Secret")
+            for start in _places(plain, secret)
+        ]
     for start, piece in _pieces(plain):
-        for span in _in_line(piece):
-            found.append(Span(start + span.start, start + span.end, span.kind))
+        found += [
+            Span(start + span.start, start + span.end, span.kind)
+            for span in (*_of_form(piece), *_of_name(piece))
+        ]
     return [
         Span(places[span.start], places[span.end - 1] + 1, span.kind)
         for span in _apart(found)
     ]
 
 
-def _in_line(line: str) -> Iterator[Span]:
+def _of_form(piece: str) -> Iterator[Span]:
     for form in forms():
-        for match in form.pattern.finditer(line):
+        for match in form.pattern.finditer(piece):
             start, end = _value(match)
-            if not _is_harmless(line[start:end], line, chosen=form.chosen):
-                rest = None if form.chosen else _REST.match(line, end)
+            if not _is_harmless(piece, start, end, chosen=form.chosen):
+                rest = None if form.chosen else _REST.match(piece, end)
                 yield Span(start, rest.end() if rest else end, form.kind)
-    for secret in _named(line):
-        yield from _spans(line, secret, str(KeywordDetector.secret_type))
+
+
+def _of_name(piece: str) -> Iterator[Span]:
+    """Values in quotes that are given to a name."""
+    if not _NAME.search(piece):
+        return
+    at = 0
+    for line in piece.split("\n"):
+        for secret in _named(line):
+            for start in _places(line, secret):
+                end = at + start + len(secret)
+                if not _is_harmless(piece, at + start, end, chosen=True):
+                    yield Span(at + start, end, str(KeywordDetector.secret_type))
+        at += len(line) + 1
 
 
 def _value(match: re.Match[str]) -> tuple[int, int]:
@@ -118,20 +136,24 @@ def _value(match: re.Match[str]) -> tuple[int, int]:
 
 
 def _named(line: str) -> Iterator[str]:
-    """Values in quotes that a line gives to a name; the detector takes the first."""
+    """Values that a line gives to names; the detector takes the first of them."""
     # It tries every part of a word against every other: minutes for the longest.
     rest = _LONG.sub(lambda m: m[0][:128], line)
     for _ in range(MAX_OF_A_LINE):
-        found = list(_KEYWORDS.analyze_string(rest)) if set(rest) & set("\"'`") else []
+        if not _NAME.search(rest) or not set(rest) & set("\"'`"):
+            return
+        found = list(_KEYWORDS.analyze_string(rest))
         if not found:
             return
-        yield from (one for one in found if not _is_harmless(one, line, chosen=True))
+        yield from found
         rest = rest[max(rest.find(one) + len(one) for one in found) :]
 
 
-def _is_harmless(secret: str, line: str, *, chosen: bool) -> bool:
+def _is_harmless(piece: str, start: int, end: int, *, chosen: bool) -> bool:
+    secret = piece[start:end]
     if not chosen:
         return not _DIGIT.search(secret)
+    line = piece[piece.rfind("\n", 0, start) + 1 : _end_of_line(piece, end)]
     return (
         len(secret) < MIN_CHARS
         or heuristic.is_not_alphanumeric_string(secret)
@@ -142,19 +164,36 @@ def _is_harmless(secret: str, line: str, *, chosen: bool) -> bool:
     )
 
 
-def _spans(text: str, secret: str, kind: str) -> list[Span]:
-    return [
-        Span(m.start(), m.end(), kind) for m in re.finditer(re.escape(secret), text)
-    ]
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while part and at >= 0:
+        yield at
+        at = text.find(part, at + len(part))
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with where they start; of a long one, pieces that overlap."""
-    start = 0
+    """Whole lines, as many as make a piece, with where they start.
+
+    A longer line comes in pieces that overlap.
+    """
+    start = done = 0
     for line in text.split("\n"):
-        for at in range(0, max(len(line) - OVERLAP, 1), WINDOW - OVERLAP):
-            yield start + at, line[at : at + WINDOW]
-        start += len(line) + 1
+        end = start + len(line)
+        if end - done > WINDOW and start > done:
+            yield done, text[done : start - 1]
+            done = start
+        if len(line) > WINDOW:
+            for at in range(start, end - OVERLAP, WINDOW - OVERLAP):
+                yield at, text[at : min(at + WINDOW, end)]
+            done = end + 1
+        start = end + 1
+    if done < len(text):
+        yield done, text[done:]
 
 
 def _apart(found: list[Span]) -> list[Span]:

@@ -32,7 +32,7 @@ _LEFT_OUT = (IPPublicDetector, PrivateKeyDetector)
 
 
 class Form(NamedTuple):
-    """A form of secrets within a line.
+    """A form of secrets within a line, to be sought in many lines at once.
 
     `chosen`: people choose such values, so that they may be words, and examples.
     """
@@ -69,8 +69,8 @@ _OURS = (
         "Secret Setting",
         re.compile(
             r"(?:^|[\s{,])[\"']?[\w.-]*(?:password|passwd|secret|api_?key|token)[\"']?"
-            r"\s*[:=]\s*(?=[^\s]*\d)(?=[^\s]*[A-Za-z])([^\s\"'`,;(){}\[\]<>$]{8,})\s*$",
-            re.IGNORECASE,
+            r"[ \t]*[:=][ \t]*(?=\S*\d)(?=\S*[A-Za-z])([^\s\"'`,;(){}\[\]<>$]{8,})[ \t]*$",
+            re.IGNORECASE | re.MULTILINE,
         ),
         chosen=True,
     ),

@@ -59,7 +59,7 @@ def export_trial(
     page = document(
         str(found.trial.key),
         body,
-        notes=[standing(found), *_warnings(found, tell), *hidden],
+        notes=[tell(standing(found)), *_warnings(found, tell), *hidden],
         simulated=found.simulated,
     )
     index = write_page(out / INDEX, page)
