@@ -44,13 +44,13 @@ def read_journal(path: Path, *, until: str | None = None) -> Journal:
 
     Raises:
         InputError: A line is no event, or the chain breaks; names the line. Or
-            `until` is not there.
+            `until` is not there, or the file is no regular one.
     """
     events: list[Event] = []
     head = GENESIS
     torn = False
     if path.exists():
-        with path.open("rb") as lines:
+        with files.open_regular(path) as lines:
             for n, line in enumerate(lines, 1):
                 if head == until:
                     break

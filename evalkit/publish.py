@@ -26,6 +26,7 @@ from evalkit.audit import Audit, record
 from evalkit.dossier import AUDIT
 from evalkit.errors import EvalkitError, InputError, NotebookError
 from evalkit.export import export
+from evalkit.files import disk
 from evalkit.notebook import load
 from evalkit.parameters import (
     KINDS,
@@ -77,11 +78,15 @@ def execute(
         NotebookError: A cell failed or the kernel died; the notebook is kept as
             far as it came, and says so at its top.
     """
-    name = next(name for name, kind in KINDS.items() if type(parameters) is kind)
+    name = _name_of(parameters)
     values = msgspec.structs.asdict(parameters)
     check_parameters(type(parameters), values)
     folder.mkdir(parents=True, exist_ok=True)
     return _execute(source_of(name), folder / f"{name}.ipynb", values, cwd, watch)
+
+
+def _name_of(parameters: Parameters) -> str:
+    return next(name for name, kind in KINDS.items() if type(parameters) is kind)
 
 
 def source_of(name: str) -> Path:
@@ -113,13 +118,14 @@ def publish_report(run: Path) -> Path:
         The page, `report.html` in the run's folder.
 
     Raises:
-        InputError: The run cannot be read.
+        InputError: The run cannot be read, or its folder not be written.
         NotebookError: A cell of the report failed.
         UnsafePageError: The page would run or load something.
     """
     run = run.resolve()
     analysis = load(run).analysis
-    files.write_atomic(run / "analysis.json", files.encode_json(analysis))
+    with _writing(run, "analysis.json"):
+        files.write_atomic(run / "analysis.json", files.encode_json(analysis))
     title = f"What changed, and at what price: {run.name}"
     chosen = ReportParameters(run.name)
     _, page = _publish(chosen, run, cwd=run.parent, title=title)
@@ -154,7 +160,8 @@ def publish_audit(
         The page, `audit.html` in the run's folder, and what it tells.
 
     Raises:
-        InputError: There is no registration, or no root.
+        InputError: There is no registration or no root, or the run's folder cannot be
+            written.
         NotebookError: A cell failed; so does one at `none` without consent.
         UnsafePageError: The page would run or load something.
     """
@@ -172,8 +179,30 @@ def _publish(
     parameters: Parameters, run: Path, *, cwd: Path, title: str
 ) -> tuple[Path, Path]:
     """The executed notebook of a run, and the page beside it."""
-    notebook = execute(parameters, folder=run / "notebooks", cwd=cwd)
-    return notebook, export(notebook, run / f"{notebook.stem}.html", title=title)
+    name = _name_of(parameters)
+    with _writing(run, f"notebooks/{name}.ipynb", f"{name}.html"):
+        notebook = execute(parameters, folder=run / "notebooks", cwd=cwd)
+        return notebook, export(notebook, run / f"{name}.html", title=title)
+
+
+@contextmanager
+def _writing(run: Path, *paths: str) -> Generator[None]:
+    """See to it that files of a run are written, in its folder and nowhere else."""
+    try:
+        for path in (run / path for path in paths):
+            path.parent.mkdir(exist_ok=True)
+            files.expect_writable(path)
+            if path.parent.resolve() != path.parent:
+                raise NotADirectoryError(f"{path.parent} is a link")
+        with disk.faults_named(run):
+            yield
+    except OSError as error:
+        raise InputError(
+            run,
+            expected="a run's folder that can be written",
+            found=str(error),
+            cure="mend that, or work on a copy of the run",
+        ) from error
 
 
 def _told(notebook: Path) -> Audit:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import msgspec
@@ -193,10 +195,19 @@ def test_an_edited_proof_fails(own, old, new, told):
     assert "evalkit verify greet" in answer(found)
 
 
-def test_a_proof_without_one_of_its_deliveries_fails(own):
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"fixture", "correct", "fix-braces", "wrong-shouts"},
+        {"fixture", "correct"},
+        {"correct"},
+    ],
+)
+def test_a_proof_without_some_of_its_deliveries_fails(own, kept):
     path = own.one("runs/proofs/greet-*.json")
     proof = json.loads(path.read_text())
-    proof["rows"] = [row for row in proof["rows"] if row["overlay"] != "naive"]
+    proof["rows"] = [row for row in proof["rows"] if row["overlay"] in kept]
+    assert len(proof["rows"]) == len(kept)
     path.write_text(json.dumps(proof))
     found = examined(own.run)
     assert ill(found) == {"grader of greet": "fail"}
@@ -344,7 +355,7 @@ def test_a_gate_run_that_is_another_run_fails(own):
     shutil.copytree(own.run, own.gate)
     found = examined(own.run)
     assert ill(found) == {"pilot gate": "fail"}
-    assert "no gate run" in found.pilot.text
+    assert "is of another run" in found.pilot.text
 
 
 def test_a_gate_run_itself_is_judged_from_its_own_record(own):
@@ -370,7 +381,7 @@ def test_a_forged_answer_fails_and_the_rest_can_still_be_read(own):
 def test_an_audit_that_cannot_be_made_leaves_the_rest(own):
     rewrite(own.run / "registration.json", '"agent": "scripted"', '"agent": "nobody"')
     found = examined(own.run)
-    assert ill(found)["audit"] == "unknown"
+    assert ill(found)["audit"] == "fail"
     assert "nobody" in found.again.text
     assert {one.verdict for one in found.survivors.findings} == {"pass"}
 
@@ -396,6 +407,141 @@ def test_nothing_is_questioned_at_none_without_consent(own):
 
 def published(own: Own) -> publish.PublishedAudit:
     return publish.publish_audit(own.run, own.root, allow_unsandboxed=UNSANDBOXED)
+
+
+def spoilt(path: Path, how: str) -> None:
+    """Put something else in the place of a file or folder."""
+    away = path.with_name(f"{path.name}-away")
+    if path.exists():
+        path.rename(away)
+    if how == "folder":
+        path.mkdir()
+        (path / "x").write_text("x")
+    elif how == "pipe":
+        os.mkfifo(path)
+    elif how == "file":
+        path.write_text("x")
+    elif how == "link":
+        path.symlink_to(away)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "how"),
+    [
+        ("journal.jsonl", "folder"),
+        ("journal.jsonl", "pipe"),
+        ("journal.jsonl", "link"),
+        ("trials", "file"),
+        ("trials/*/1", "file"),
+        ("trials/*/1/evidence.json", "pipe"),
+        ("trials/*/1/evidence.json", "folder"),
+        ("trials/*/1/evidence.json", "link"),
+        ("trials/*/1/*/answers.jsonl", "pipe"),
+        ("trials/*/1/*/answers.jsonl", "folder"),
+    ],
+)
+def test_what_is_in_the_place_of_a_record_fails_and_keeps_nobody_waiting(
+    own, pattern, how
+):
+    spoilt(next(own.run.glob(pattern)), how)
+    assert examined(own.run).found.verdict == "fail"
+
+
+@pytest.mark.parametrize("how", ["folder", "pipe", "link"])
+def test_no_report_is_made_of_a_journal_that_is_no_file(own, how):
+    spoilt(own.run / "journal.jsonl", how)
+    with pytest.raises(InputError, match=r"journal\.jsonl"):
+        publish.publish_report(own.run)
+
+
+@pytest.mark.parametrize("kind", ["audit", "report"])
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("notebooks", "file"),
+        ("notebooks", "link"),
+        ("notebooks/{}.ipynb", "folder"),
+        ("notebooks/{}.ipynb", "pipe"),
+        ("notebooks/{}.ipynb", "link"),
+        ("{}.html", "folder"),
+        ("{}.html", "pipe"),
+        ("{}.html", "link"),
+        ("registration.json", "folder"),
+        ("registration.json", "pipe"),
+        ("registration.json", "link"),
+    ],
+)
+def test_nothing_is_written_over_what_is_no_file_of_the_run(own, kind, name, how):
+    (own.run / "notebooks").mkdir(exist_ok=True)
+    (own.run / "notebooks-away").mkdir()
+    path = own.run / name.format(kind)
+    if name == "notebooks":
+        (own.run / "notebooks").rmdir()
+    spoilt(path, how)
+    away = own.run / "notebooks-away"
+    with pytest.raises(InputError):
+        published(own) if kind == "audit" else publish.publish_report(own.run)
+    assert list(away.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["folder", "pipe"])
+def test_an_analysis_in_whose_place_is_something_else_is_not_written(own, how):
+    spoilt(own.run / "analysis.json", how)
+    with pytest.raises(InputError, match=r"analysis\.json"):
+        publish.publish_report(own.run)
+
+
+class Told(HTMLParser):
+    """The text of a page as a browser takes it, and its tags with their attributes."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.text = ""
+        self.n_headings = 0
+        self.feed(page.read_text())
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(f"{tag} {[name for name, _ in attrs]}")
+        self.n_headings += tag == "h2"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+PAYLOADS = [
+    "<img src=x onerror=alert(1)>",
+    "<style>*{display:none",
+    "</td></table></main><script>alert(1)</script>",
+    "<!-- and no end",
+    "<textarea>",
+]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_reasons_of_a_grade_are_text_on_both_pages(own, payload):
+    plain = "no such thing, as it said"
+
+    def told(reason: str) -> dict[str, Told]:
+        forger = Forger(own.run)
+        if not forger.regraded():
+            again = {"type": "regraded", "result": forger.ended(), "how": "answers"}
+            forger.add(again)
+        again = [body["result"] for body in forger.regraded()]
+        for result in (*forger.results(), *again):
+            for check in forger.grade_of(result)["checks"]:
+                check.update(passed=result in again, reason=reason)
+        forger.write(chained=True)
+        pages = publish.publish_report(own.run), published(own).page
+        return {page.name: Told(page) for page in pages}
+
+    before = told(plain)
+    for name, found in told(payload).items():
+        assert plain in before[name].text, name
+        assert payload in found.text, name
+        assert found.tags == before[name].tags, name
+        assert found.n_headings == before[name].n_headings
 
 
 def outputs(path: Path) -> list[object]:

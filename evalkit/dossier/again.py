@@ -8,15 +8,16 @@ import msgspec
 
 from evalkit import audit as auditing
 from evalkit import wording
-from evalkit.audit import Audit, record
-from evalkit.audit.finding import UNKNOWN, Finding
+from evalkit.audit import Audit, pilot, record
+from evalkit.audit.finding import FAIL, UNKNOWN, Finding
 from evalkit.dossier.part import Part, told
-from evalkit.errors import EvalkitError, StoppedEarlyError
+from evalkit.errors import EvalkitError, InfrastructureError, StoppedEarlyError
+from evalkit.files import disk
 from evalkit.markup import Column, Table
 from evalkit.registration import own_digest
 
-_PROOFS = "proofs"
-"""What the audit says of all proofs together is said of each elsewhere on the page."""
+_ELSEWHERE = {"proofs", pilot.CHECK}
+"""What the audit says of these is said in sections of their own."""
 
 
 def audit_again(
@@ -40,20 +41,23 @@ def audit_again(
         StoppedEarlyError: Ctrl-C.
     """
     try:
-        return auditing.audit(
-            run,
-            root,
-            isolation=isolation,
-            allow_unsandboxed=allow_unsandboxed,
-            n_workers=n_workers,
-        )
+        with disk.faults_named(run):
+            return auditing.audit(
+                run,
+                root,
+                isolation=isolation,
+                allow_unsandboxed=allow_unsandboxed,
+                n_workers=n_workers,
+            )
     except StoppedEarlyError:
         raise
     except (EvalkitError, OSError) as error:
+        # A fault of this machine says nothing of the run; anything else is damage.
+        verdict = UNKNOWN if isinstance(error, InfrastructureError) else FAIL
         registration = record.read_registration(run)
         finding = Finding(
             "audit",
-            UNKNOWN,
+            verdict,
             (str(error),),
             "Nothing could be made again from the evidence: mend what is named, and "
             "audit again.",
@@ -62,7 +66,7 @@ def audit_again(
             run=run.name,
             registration=own_digest(registration),
             simulated=registration.agent.simulated,
-            verdict=UNKNOWN,
+            verdict=verdict,
             ended=None,
             journal_head=None,
             n_events=0,
@@ -83,7 +87,7 @@ def run_again(found: Audit) -> Part:
         (Column("What"), Column("As found here")),
         rows,
     )
-    counted = tuple(one for one in found.findings if one.check != _PROOFS)
+    counted = tuple(one for one in found.findings if one.check not in _ELSEWHERE)
     ended = found.ended or "it did not end"
     caveat = "" if ended == "complete" else f"The run is unfinished ({ended})."
     return msgspec.structs.replace(

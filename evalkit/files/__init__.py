@@ -37,14 +37,20 @@ class Entry(NamedTuple):
     executable: bool = False
 
 
-def read_regular(path: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> bytes:
-    """Read a regular file without following a link or waiting on a pipe.
+@contextmanager
+def open_regular(path: Path, *, follow: bool = False) -> Generator[io.BufferedReader]:
+    """Open a regular file to read it, without waiting on a pipe.
+
+    Args:
+        path: The file.
+        follow: Follow a link to it.
 
     Raises:
-        InputError: It is missing, not a regular file, or over `max_bytes`.
+        InputError: It is missing, or not a regular file.
     """
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(path, flags)
     except OSError as error:
         raise InputError(
             path,
@@ -52,26 +58,48 @@ def read_regular(path: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> by
             found=error.strerror or str(error),
             cure="restore the file",
         ) from error
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+    found = os.fstat(handle).st_mode
+    if not stat.S_ISREG(found):
         os.close(handle)
-        is_folder = stat.S_ISDIR(found.st_mode)
+        is_folder = stat.S_ISDIR(found)
         raise InputError(
             path,
             expected="a regular file",
-            found="a folder" if is_folder else untrusted.kind_name(found.st_mode),
+            found="a folder" if is_folder else untrusted.kind_name(found),
             cure="put a regular file there",
         )
     with os.fdopen(handle, "rb") as opened:
+        yield opened
+
+
+def read_regular(path: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> bytes:
+    """Read a regular file without following a link or waiting on a pipe.
+
+    Raises:
+        InputError: It is missing, not a regular file, or over `max_bytes`.
+    """
+    with open_regular(path) as opened:
         data = opened.read(max_bytes + 1)
+        n_bytes = os.fstat(opened.fileno()).st_size
     if len(data) > max_bytes:
         raise InputError(
             path,
             expected=f"at most {max_bytes:,} bytes",
-            found=f"{found.st_size:,} bytes",
+            found=f"{n_bytes:,} bytes",
             cure="make the file smaller",
         )
     return data
+
+
+def expect_writable(path: Path) -> None:
+    """Raise InputError where a file cannot be put: it would replace something else."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise InputError(
+            path,
+            expected="a regular file that is written anew, or none yet",
+            found="a link" if path.is_symlink() else "a folder or special file",
+            cure="remove it",
+        )
 
 
 def read_tree(
@@ -124,7 +152,7 @@ def sha256(data: bytes) -> str:
 
 def file_digest(path: Path) -> str:
     """Hexadecimal sha256 of a file of any size."""
-    with path.open("rb") as opened:
+    with open_regular(path, follow=True) as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
