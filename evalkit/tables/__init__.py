@@ -4,7 +4,7 @@ Numbers get sensible digits and units, unknown shows as "not reported", and a
 refusal shows as its sentence. Nothing is reckoned here.
 """
 
-from evalkit.tables.cases import cases, checks, complaints
+from evalkit.tables.cases import cases, checks, complaints, trials
 from evalkit.tables.chains import steps
 from evalkit.tables.conduct import agent, attempts
 from evalkit.tables.costs import price, spent, time
@@ -44,4 +44,5 @@ __all__ = [
     "time",
     "times",
     "treatment",
+    "trials",
 ]

@@ -46,6 +46,35 @@ def cases(analysis: Analysis) -> Page:
     return Page((Table("The cases", columns, tuple(listed)), table))
 
 
+def trials(analysis: Analysis) -> Page:
+    """Every analysed trial, and how to read what its agent did; no transcript is here."""
+    rows = [
+        (
+            f"{row.case}.{row.arm}.r{point.repeat}",
+            wording.score(point.score),
+            point.outcome,
+            wording.usd(point.usd),
+            wording.seconds(point.wall_s),
+        )
+        for row in analysis.case_arms
+        for point in row.points
+    ]
+    columns = (
+        Column("Trial", whole=True),
+        Column("Score", number=True),
+        Column("Counts as"),
+        Column("Dollars", number=True),
+        Column("Time", number=True),
+    )
+    said = (
+        f"Transcripts are not part of this page. `evalkit show {analysis.run} TRIAL "
+        f"--html` writes one as pages, with the checks that failed, what was delivered "
+        f"and how it was routed; secrets are left out."
+    )
+    listed = Table("Analysed trials", columns, tuple(rows), empty="none.")
+    return Page((Prose((said,)), Fold("Every analysed trial by name", (listed,))))
+
+
 def complaints(analysis: Analysis) -> Table:
     """Checks by what a failed one says about a delivery: passed of all, by arm."""
     found = {(row.complaint, row.arm): (row.k, row.n) for row in analysis.complaints}
