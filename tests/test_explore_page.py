@@ -10,6 +10,9 @@ from pathlib import Path
 import pages
 import pytest
 import synthetic
+import test_browser
+from axe_playwright_python.sync_playwright import Axe
+from test_browser import flat, opened
 
 from evalkit import files, registration
 from evalkit.errors import InputError
@@ -33,9 +36,53 @@ from evalkit.sanitise import faults
 
 REAL = Path(__file__).parent / "data" / "transcripts"
 CODEX = Path(__file__).parent / "data" / "codex"
+browser = test_browser.browser
 NAMES = sorted(path.name for path in REAL.glob("*.jsonl"))
 ALLOWED = frozenset(
-    ["html", "head", "meta", "title", "style", "body", "nav", "main", "h1", "h2", "h3", "h4", "h5", "h6", "div", "p", "pre", "code", "span", "a", "b", "article", "header", "footer", "details", "summary", "ul", "ol", "li", "table", "caption", "thead", "tbody", "tr", "th", "td", "blockquote", "strong", "em", "s", "hr", "br"]
+    [
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "nav",
+        "main",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "div",
+        "p",
+        "pre",
+        "code",
+        "span",
+        "a",
+        "b",
+        "article",
+        "header",
+        "footer",
+        "details",
+        "summary",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "blockquote",
+        "strong",
+        "em",
+        "s",
+        "hr",
+        "br",
+    ]
 )
 PAYLOADS = (
     *pages.PAYLOADS,
@@ -538,3 +585,70 @@ def test_the_command_tells_of_a_trial_and_writes_its_pages(run):
     assert (run / "transcripts" / str(key) / "01-task" / "page-1.html").is_file()
     assert _show(run, "no.such.r1").returncode == 2
     assert _show(REAL / NAMES[0], "--no-redact").returncode == 2
+
+
+# --- in a browser --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory) -> Path:
+    """A page with every kind of item, and every payload everywhere."""
+    folder = tmp_path_factory.mktemp("shown")
+    colours = "".join(f"\x1b[{n}mcolour {n}\x1b[0m " for n in (*range(30, 48), 7, 2))
+    wide = "".join(
+        f"\x1b[38;5;{n}mw{n}\x1b[0m\x1b[48;5;{n}mv\x1b[0m " for n in range(256)
+    )
+    edit = {"file_path": "a.py", "old_string": "old\nsame", "new_string": "new\nsame"}
+    rows = [
+        _row("assistant", _call("Edit", edit)),
+        _row("user", _result(colours + wide)),
+        _row("assistant", _call("Skill", {"skill": "one"})),
+        _row("assistant", _text("# Head\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n- x")),
+        *(row for payload in PAYLOADS for row in _everywhere(payload)),
+    ]
+    path = _session(folder / "s.jsonl", *rows)
+    return Path(export_transcript(path, folder, redactor=Redactor()).pages[0])
+
+
+@pytest.mark.needs_browser
+@pytest.mark.xdist_group("browser")
+def test_a_browser_runs_and_loads_nothing_of_a_page_and_shows_all(browser, shown):
+    with opened(browser, shown) as found:
+        found.look("document.querySelectorAll('details').forEach(o => o.open = true)")
+        found.page.wait_for_load_state("networkidle")
+        assert found.asked == [shown.as_uri()]
+        assert found.said == []
+        assert found.look("window.ran") is None
+        assert len(found.page.frames) == 1
+        text = flat(found.look("document.body.innerText"))
+        for payload in PAYLOADS:
+            plain = visible(re.sub(r"\x1b\[[0-9;]*m", "", payload))
+            assert flat(f"a result {plain} and more") in text
+        assert "the end of it" in text
+
+
+@pytest.mark.needs_browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_can_be_read_by_everybody(browser, shown, scheme):
+    with opened(browser, shown, color_scheme=scheme) as found:
+        found.look("document.querySelectorAll('details').forEach(o => o.open = true)")
+        # Items are made alike, and looking at hundreds takes long.
+        found.look(
+            "document.querySelectorAll('.item:nth-of-type(n+20)').forEach(o => o.remove())"
+        )
+        told = Axe().run(found.page).response["violations"]
+        grave = [one for one in told if one["impact"] in {"serious", "critical"}]
+        nodes = [(one["id"], one["nodes"][0]["html"][:200]) for one in grave]
+        assert nodes == []
+
+
+@pytest.mark.needs_browser
+@pytest.mark.xdist_group("browser")
+def test_a_page_needs_no_script_and_prints_what_is_folded(browser, shown):
+    with opened(browser, shown, java_script_enabled=False) as found:
+        found.page.locator("#m1").wait_for(state="visible")
+    with opened(browser, shown) as found:
+        found.page.emulate_media(media="print")
+        folded = found.page.locator("article details pre").first
+        assert folded.is_visible()
