@@ -575,6 +575,14 @@ def test_the_command_writes_pages_of_a_file(tmp_path):
     assert all(Path(page).is_file() for page in told["pages"])
 
 
+def test_pages_are_not_written_over_a_file(tmp_path):
+    (tmp_path / "file").write_text("somebody's")
+    done = _show(REAL / NAMES[0], "--html", "--out", tmp_path / "file")
+    assert done.returncode == 2
+    assert "name another with --out" in done.stderr
+    assert (tmp_path / "file").read_text() == "somebody's"
+
+
 def test_the_command_tells_of_a_trial_and_writes_its_pages(run):
     key = TrialKey("alpha", "full", 1)
     told = json.loads(_show(run, key, "--json").stdout)

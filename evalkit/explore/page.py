@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evalkit import files, wording
-from evalkit.errors import EvalkitError
+from evalkit.errors import EvalkitError, InputError
 from evalkit.explore.article import Entry
 from evalkit.explore.terminal import style_of
 from evalkit.markup import escape
@@ -64,6 +64,7 @@ def write_page(path: Path, page: str) -> Path:
 
     Raises:
         UnsafePageError: It would run or load something; nothing is written.
+        InputError: Its folder cannot be made.
     """
     found = faults(_OWN_LINK.sub("", page))
     if found:
@@ -71,7 +72,15 @@ def write_page(path: Path, page: str) -> Path:
             f"{path}: expected a page that runs and loads nothing, found "
             f"{'; '.join(found[:5])}; nothing was written: mend what makes it"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            path.parent,
+            expected="a folder to write pages to",
+            found=error.strerror or str(error),
+            cure="name another with --out",
+        ) from error
     files.write_atomic(path, page.encode(errors="replace"))
     return path
 
