@@ -11,7 +11,7 @@ import math
 import os
 import re
 import time
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +144,11 @@ def _swapped(stratum):
         )
 
 
+def test_the_two_tails_of_uneven_cells_are_counted_apart():
+    found = stats.permutation_test([Stratum((0.0,) * 3, (1.0,))], seed=1)
+    assert found.p == pytest.approx(1 / 4)
+
+
 def test_one_stratum_agrees_with_scipy():
     arm, other = STRATA[0]
     expected = scipy_stats.permutation_test(
@@ -159,6 +164,44 @@ def test_many_permutations_are_counted_where_few_sums_are_distinct():
     assert isinstance(found, PValue)
     assert found.method == stats.EXACT
     assert found.p == pytest.approx(2 / math.comb(24, 12) ** 2, rel=1e-9)
+
+
+def uneven_scores(n_cases):
+    """Cases whose every trial has a score of another denominator; the arm wins."""
+    for case in range(n_cases):
+        parts = [6 + (case + trial) % 6 for trial in range(8)]
+        low = tuple((1 + trial % 2) / parts[trial] for trial in range(4))
+        yield Stratum(tuple(1 - (1 + n % 2) / parts[n] for n in range(4, 8)), low)
+
+
+def test_permutations_of_any_scores_are_counted_in_eight_cases():
+    strata = [*uneven_scores(8)]
+    found = stats.permutation_test(strata, seed=1)
+    assert found.method == stats.EXACT
+    assert found.p == pytest.approx(2 / 70**8, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("root", "most", "most_added"),
+    [(1.0, 100, 10**8), (1.0, 3500, 0), (math.sqrt(2), 3500, 10**8)],
+    ids=["places of scores", "halves of scores", "halves of others"],
+)
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+def test_a_p_is_the_same_however_its_permutations_are_counted(
+    monkeypatch, root, most, most_added, alternative
+):
+    strata = [
+        Stratum(
+            (root * low[0], *(root * x for x in arm)), tuple(root * x for x in low[1:])
+        )
+        for arm, low in uneven_scores(3)
+    ]
+    whole = stats.permutation_test(strata, seed=1, alternative=alternative)
+    monkeypatch.setattr(stats.permutations, "MAX_EXACT", most)
+    monkeypatch.setattr(stats.permutations, "MAX_ADDED", most_added)
+    found = stats.permutation_test(strata, seed=1, alternative=alternative)
+    assert found.method == whole.method == stats.EXACT
+    assert found.p == pytest.approx(whole.p, rel=1e-12)
 
 
 def test_many_permutations_are_drawn_by_seed_and_never_give_zero():
@@ -325,6 +368,14 @@ def test_a_bootstrap_over_few_cases_is_refused():
     assert isinstance(
         stats.bootstrap_interval([0.2] * 12, confidence=0.95, seed=1), Refusal
     )
+
+
+@pytest.mark.parametrize("root", [1.0, 1 / 3, math.sqrt(2)])
+@pytest.mark.parametrize("tenths", [(1, 2, 3), (1, 2, 3, 7), (-5, 0, 12, 13, 30)])
+def test_means_that_should_be_equal_are_one_mean(tenths, root):
+    sums = {sum(chosen) for chosen in product(tenths, repeat=len(tenths))}
+    found = stats.exact_bootstrap([x / 10 * root for x in tenths])
+    assert found.n_distinct == len(sums)
 
 
 @pytest.mark.parametrize(

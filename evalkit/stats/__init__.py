@@ -26,6 +26,7 @@ loads its parts when they are first used, so importing this package is cheap.
     resamples       means of resamples, drawn fast
     results         what a statistic gives back
     permutations    exact laws of sums under relabelling
+    grids           whole units in which floats are compared
 """
 
 from evalkit.stats.agreement import correlation, design_effect, icc1, variance_ratio
@@ -45,6 +46,7 @@ from evalkit.stats.equivalence import (
 )
 from evalkit.stats.families import benjamini_hochberg, holm
 from evalkit.stats.gate import GateRule, passing_probability, worst_false_pass
+from evalkit.stats.grids import UNIT
 from evalkit.stats.hierarchical import Posterior, hierarchical_rate
 from evalkit.stats.labels import (
     Hits,
@@ -61,7 +63,7 @@ from evalkit.stats.labels import (
 from evalkit.stats.missing import MissingPairs, missing_pairs
 from evalkit.stats.paired import Discordance, mcnemar, probability_b_greater
 from evalkit.stats.passes import macro, pass_at_k, pass_hat_k
-from evalkit.stats.permutations import MAX_EXACT, UNIT
+from evalkit.stats.permutations import MAX_EXACT
 from evalkit.stats.power import (
     Detectable,
     Spread,

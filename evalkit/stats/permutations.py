@@ -1,8 +1,4 @@
-"""Exact laws of sums under relabelling, by convolution. Pure.
-
-Values are compared in whole units of a relative 1e-10, so floats that should be
-equal are equal; scores given to 12 places are far finer than that.
-"""
+"""Exact laws of sums under relabelling, by convolution. Pure."""
 
 from __future__ import annotations
 
@@ -15,46 +11,57 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-UNIT = 1e-10
-"""Sums are compared in whole multiples of this share of the largest value."""
+from evalkit.stats.grids import Grid
+
 MAX_EXACT = 1_000_000
-"""Up to so many ways to relabel a case, and sums of a law, all are counted."""
+"""Up to so many ways to relabel a case, and pairs of sums, all are gone through."""
+MAX_ADDED = 100_000_000
+"""Up to so many places of an exact grid are added to add one case."""
+_WHOLE = 2.0**53
+"""Up to this, floats count without rounding."""
 
 Units = NDArray[np.int64]
 _Law = Counter[int]
 
 
 class Law(NamedTuple):
-    """Distinct sums, in units, and the probability of each."""
+    """Distinct sums in rising order, in units, and the weight of each."""
 
     sums: Units
-    shares: NDArray[np.float64]
+    ways: NDArray[np.float64]
+
+    @property
+    def mirrored(self) -> Law:
+        """The law of the opposite."""
+        return Law(-self.sums[::-1], self.ways[::-1])
+
+
+_ZERO = Law(np.zeros(1, np.int64), np.ones(1))
+
+
+class Halves(NamedTuple):
+    """The law of a sum, as two independent parts that are each narrow enough."""
+
+    one: Law
+    other: Law
 
     def two_sided(self, observed: int, slack: int) -> float:
         """Probability of a sum at least so far from 0."""
-        return self._share(np.abs(self.sums) >= abs(observed) - slack)
+        limit = abs(observed) - slack
+        if limit <= 0:
+            return 1.0
+        mirrored = Halves(self.one.mirrored, self.other.mirrored)
+        return min(1.0, self.greater(limit, 0) + mirrored.greater(limit, 0))
 
     def greater(self, observed: int, slack: int) -> float:
         """Probability of a sum at least so great."""
-        return self._share(self.sums >= observed - slack)
-
-    def _share(self, reached: NDArray[np.bool_]) -> float:
-        return min(1.0, float(self.shares[reached].sum()))
-
-
-def scale_of(values: Iterable[float]) -> float:
-    """The largest size among values; 1 where all are 0."""
-    return max(map(abs, values), default=0.0) or 1.0
+        tails = np.append(np.cumsum(self.one.ways[::-1])[::-1], 0.0)
+        missing = observed - slack - self.other.sums
+        reached = tails[np.searchsorted(self.one.sums, missing)] @ self.other.ways
+        return min(1.0, float(reached / (tails[0] * self.other.ways.sum())))
 
 
-def in_units(value: float, scale: float) -> int:
-    """A value in whole units of `UNIT` of the scale."""
-    return round(value / scale / UNIT)
-
-
-def swaps(
-    arm: Sequence[float], comparator: Sequence[float], scale: float
-) -> _Law | None:
+def swaps(arm: Sequence[float], comparator: Sequence[float], grid: Grid) -> _Law | None:
     """How often each difference of means occurs when labels are swapped in every way.
 
     None where there are too many ways to go through.
@@ -68,31 +75,77 @@ def swaps(
         return None
     law: _Law = Counter()
     for part, ways in chosen.items():
-        law[in_units(part / n_arm - (total - part) / n_other, scale)] += ways
+        law[grid.units(part / n_arm - (total - part) / n_other)] += ways
     return law
 
 
-def flips(value: float, scale: float) -> _Law:
+def flips(value: float, grid: Grid) -> _Law:
     """A value and its opposite, once each."""
-    size = in_units(value, scale)
+    size = grid.units(value)
     return Counter([size, -size])
 
 
-def convolved(laws: Iterable[_Law | None]) -> Law | None:
+def convolved(laws: Iterable[_Law], grid: Grid) -> Law | None:
     """The law of the sum of independent parts; None where it is too wide."""
-    sums: Units = np.zeros(1, np.int64)
-    shares = np.ones(1)
+    whole = _ZERO
     for law in laws:
-        if law is None or len(sums) * len(law) > MAX_EXACT:
+        grown = _grown(whole, law, grid)
+        if grown is None:
             return None
-        total = law.total()
-        more = np.array(list(law), np.int64)
-        own = np.array([ways / total for ways in law.values()])
-        every = np.add.outer(sums, more).ravel()
-        products = np.multiply.outer(shares, own).ravel()
-        sums, places = np.unique(every, return_inverse=True)
-        shares = np.bincount(places, weights=products).astype(np.float64)
-    return Law(sums, shares)
+        whole = grown
+    return whole
+
+
+def halved(laws: Iterable[_Law | None], grid: Grid) -> Halves | None:
+    """The same in two halves, which reach much farther."""
+    full, growing = None, _ZERO
+    for law in laws:
+        if law is None:
+            return None
+        grown = _grown(growing, law, grid)
+        if grown is None and full is None:
+            full, grown = growing, _grown(_ZERO, law, grid)
+        if grown is None:
+            return None
+        growing = grown
+    return Halves(growing, full or _ZERO)
+
+
+def _grown(law: Law, more: _Law, grid: Grid) -> Law | None:
+    """The law with one independent part more; None where it is too wide."""
+    if len(law.sums) * len(more) <= MAX_EXACT:
+        found = _by_pairs(law, more)
+    elif grid.exact:
+        found = _by_places(law, more)
+    else:
+        return None
+    if found is None:
+        return None
+    total = found.ways.sum()
+    return found if total <= _WHOLE else Law(found.sums, found.ways / total)
+
+
+def _by_pairs(law: Law, more: _Law) -> Law:
+    steps, ways = np.array(list(more), np.int64), np.array(list(more.values()), float)
+    every = np.add.outer(law.sums, steps).ravel()
+    products = np.multiply.outer(law.ways, ways).ravel()
+    sums, places = np.unique(every, return_inverse=True)
+    return Law(sums, np.bincount(places, weights=products).astype(np.float64))
+
+
+def _by_places(law: Law, more: _Law) -> Law | None:
+    """Each place of the grid is one sum, where many pairs have the same."""
+    least, first = min(more), int(law.sums[0])
+    n_places = int(law.sums[-1]) - first + 1
+    width = n_places + max(more) - least
+    if width * len(more) > MAX_ADDED:
+        return None
+    before, after = np.zeros(n_places), np.zeros(width)
+    before[law.sums - first] = law.ways
+    for step, ways in more.items():
+        after[step - least : step - least + n_places] += ways * before
+    reached = np.flatnonzero(after)
+    return Law(reached + (first + least), after[reached])
 
 
 def _chosen(pooled: Sequence[float], n_chosen: int) -> dict[float, int] | None:

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from evalkit.stats.permutations import convolved, flips, in_units
+from evalkit.stats.grids import grid_of
+from evalkit.stats.permutations import flips, halved
 from evalkit.stats.results import CLOSE, Refusal, mean
 from evalkit.stats.strata import Stratum
 from evalkit.stats.tasks import MIN_CASES
@@ -57,15 +58,17 @@ def signed_rank_test(
     ranked = rounded if zeros == "pratt" else rounded[rounded != 0]
     ranks = scipy.stats.rankdata(np.abs(ranked))[ranked != 0].tolist()
     signs = np.sign(ranked[ranked != 0]).tolist()
-    scale = float(len(differences))
-    law = convolved(flips(rank, scale) for rank in ranks)
+    grid = grid_of(ranks)
+    law = halved((flips(rank, grid) for rank in ranks), grid)
     if law is None:
         return Refusal("no test of ranks: too many distinct ranks to count")
     signed = [rank * sign for rank, sign in zip(ranks, signs, strict=True)]
-    observed = sum(in_units(rank, scale) for rank in signed)
+    observed = sum(grid.units(rank) for rank in signed)
     greater = sum(rank for rank in signed if rank > 0)
     statistic = min(greater, sum(ranks) - greater)
-    return SignedRanks(statistic, law.two_sided(observed, len(ranks)), n_nonzero)
+    return SignedRanks(
+        statistic, law.two_sided(observed, grid.slack(len(ranks))), n_nonzero
+    )
 
 
 def hodges_lehmann(

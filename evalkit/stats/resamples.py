@@ -9,14 +9,13 @@ value's characteristic function (by FFT), exact but for the noise of floats.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.stats.permutations import UNIT, scale_of
+from evalkit.stats.grids import UNIT, common_denominator, scale_of
 
 _Floats = NDArray[np.float64]
 
@@ -24,7 +23,6 @@ _MAX_CELLS = 1 << 22
 _CELLS_PER_INDEX = 8
 """A count costs about as much as so many indices: where most values are distinct,
 indices are the cheaper."""
-_MAX_DENOMINATOR = 1 << 12
 _MAX_WIDTH = 1 << 19
 _DEVIATIONS = 10
 """Standard deviations to either side beyond which a sum is as good as impossible."""
@@ -92,7 +90,8 @@ def _counted(cells: _Cells, n_resamples: int, rng: np.random.Generator) -> _Floa
 
 def _law_of_sum(cells: _Cells, n_counts: int) -> tuple[_Floats, _Floats] | None:
     """Possible sums and the probability up to each; None where counts are cheaper."""
-    denominator = _common_denominator(cells.values)
+    values = cells.values.tolist()
+    denominator = common_denominator(values, scale_of(values))
     if denominator is None:
         return None
     n, shares = cells.n, cells.counts / cells.n
@@ -111,13 +110,3 @@ def _law_of_sum(cells: _Cells, n_counts: int) -> tuple[_Floats, _Floats] | None:
     first = max(least, min(round(n * middle) - width // 2, most - width + 1))
     sums = np.arange(first, first + width)
     return sums / denominator, np.cumsum(law[sums % width])
-
-
-def _common_denominator(values: _Floats) -> int | None:
-    common = 1
-    for value in values.tolist():
-        near = Fraction(value).limit_denominator(_MAX_DENOMINATOR)
-        common = math.lcm(common, near.denominator)
-        if common > _MAX_DENOMINATOR or abs(value - near) > UNIT * max(1, abs(value)):
-            return None
-    return common

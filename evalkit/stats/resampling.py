@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.stats.permutations import UNIT, convolved, in_units, scale_of
+from evalkit.stats.grids import UNIT, grid_of
+from evalkit.stats.permutations import convolved
 from evalkit.stats.resamples import bootstrap_means
 from evalkit.stats.results import Refusal, alike
 from evalkit.stats.tasks import sign_flip_floor
@@ -84,22 +85,22 @@ def exact_bootstrap(
     n = len(differences)
     if n < 2 or alike(differences):
         return Refusal("no bootstrap: fewer than two cases, or all the same")
-    scale = scale_of(differences)
-    one = Counter(in_units(d, scale) for d in differences)
-    law = convolved([one] * n)
+    grid = grid_of(differences)
+    law = convolved([Counter(map(grid.units, differences))] * n, grid)
     if law is None:
         return Refusal("no exact bootstrap: too many resamples to count")
-    means = law.sums * (UNIT * scale / n)
-    reached = np.cumsum(law.shares)
+    means = law.sums / (grid.per_one * n)
+    shares = law.ways / law.ways.sum()
+    reached = np.cumsum(shares)
     tail = (1 - confidence) / 2
     # The least mean whose share of resamples, counted from below, is enough.
     first, last = np.searchsorted(reached, [tail - UNIT, 1 - tail - UNIT])
     return ExactBootstrap(
-        n_distinct=len(means),
+        n_distinct=1 + int((np.diff(law.sums) > grid.slack(n)).sum()),
         low=float(means[first]) if first else min(differences),
         high=float(means[last]) if last < len(means) - 1 else max(differences),
         is_range=bool(first == 0 and last == len(means) - 1),
-        tail_mass=float(law.shares[0]),
+        tail_mass=float(shares[0]),
         coverage=1 - math.ldexp(1.0, 1 - n),
         sign_flip_floor=sign_flip_floor(n),
     )

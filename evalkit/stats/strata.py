@@ -15,14 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from evalkit.stats.permutations import (
-    UNIT,
-    Units,
-    convolved,
-    in_units,
-    scale_of,
-    swaps,
-)
+from evalkit.stats.grids import Grid, grid_of
+from evalkit.stats.permutations import Units, halved, swaps
 from evalkit.stats.results import Interval, PValue, Refusal, alike, mean, variance
 
 N_DRAWS = 19_999
@@ -88,20 +82,20 @@ def permutation_test(
     n_permutations = math.prod(
         math.comb(len(s.arm) + len(s.comparator), len(s.arm)) for s in strata
     )
-    scale = scale_of(x for s in strata for cell in s for x in cell)
-    observed = sum(in_units(s.difference, scale) for s in strata)
+    cells = [cell for stratum in strata for cell in stratum]
+    grid = grid_of([x for cell in cells for x in cell], math.lcm(*map(len, cells)))
+    observed = sum(grid.units(s.difference) for s in strata)
     # A p must not hang on which arm is called the first, nor on the order of cases
     # and trials, also where it is drawn.
     turned = alternative == "two-sided" and observed < 0
     ordered = _in_order([Stratum(*s[::-1]) if turned else s for s in strata])
     observed = -observed if turned else observed
-    # Each stratum is rounded to whole units once.
-    slack = len(strata)
-    law = convolved(swaps(s.arm, s.comparator, scale) for s in ordered)
+    slack = grid.slack(len(strata))
+    law = halved((swaps(s.arm, s.comparator, grid) for s in ordered), grid)
     if law is not None:
         share = law.greater if alternative == "greater" else law.two_sided
         return PValue(share(observed, slack), n_permutations, EXACT)
-    drawn = _drawn(ordered, scale, seed)
+    drawn = _drawn(ordered, grid, seed)
     reached = (drawn if alternative == "greater" else np.abs(drawn)) >= observed - slack
     return PValue((int(reached.sum()) + 1) / (N_DRAWS + 1), n_permutations, DRAWN)
 
@@ -171,7 +165,7 @@ def _error(cells: Sequence[Sequence[float]], n_cases: int) -> Error | Refusal:
     return Error(math.sqrt(total), df, terms.count(0.0))
 
 
-def _drawn(strata: Sequence[Stratum], scale: float, seed: int) -> Units:
+def _drawn(strata: Sequence[Stratum], grid: Grid, seed: int) -> Units:
     """Sums of differences under drawn labels, in units."""
     rng = np.random.default_rng(seed)
     total: Units = np.zeros(N_DRAWS, np.int64)
@@ -179,5 +173,5 @@ def _drawn(strata: Sequence[Stratum], scale: float, seed: int) -> Units:
         pooled, n_arm = np.array(sorted(arm + comparator)), len(arm)
         labels = rng.permuted(np.tile(pooled, (N_DRAWS, 1)), axis=1)
         differences = labels[:, :n_arm].mean(axis=1) - labels[:, n_arm:].mean(axis=1)
-        total += np.rint(differences / scale / UNIT).astype(np.int64)
+        total += np.rint(differences * grid.per_one).astype(np.int64)
     return total

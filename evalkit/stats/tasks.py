@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
-from evalkit.stats.permutations import UNIT, convolved, flips, in_units, scale_of
+from evalkit.stats.grids import grid_of
+from evalkit.stats.permutations import flips, halved
 from evalkit.stats.results import (
     CLOSE,
     Interval,
@@ -98,19 +99,19 @@ def sign_flip_test(
         return refusal
     if alike((*differences, 0.0)):
         return Refusal("no test: the two arms came out the same in every case")
-    scale = scale_of(differences)
-    observed = sum(in_units(d, scale) for d in differences)
+    grid = grid_of(differences)
+    observed, slack = sum(grid.units(d) for d in differences), grid.slack(n)
     # In one order, lest that of cases decide whether flips are counted or drawn.
-    law = convolved(flips(d, scale) for d in sorted(map(abs, differences)))
+    law = halved((flips(d, grid) for d in sorted(map(abs, differences))), grid)
     if law is not None:
         share = law.greater if alternative == "greater" else law.two_sided
-        return PValue(share(observed, n), 2**n, FLIPPED)
-    sizes = np.rint(np.sort(np.abs(differences)) / scale / UNIT)
+        return PValue(share(observed, slack), 2**n, FLIPPED)
+    sizes = np.rint(np.sort(np.abs(differences)) * grid.per_one)
     signs = np.random.default_rng(seed).integers(0, 2, (N_FLIPS, n)) * 2 - 1
     sums = signs @ sizes
     if alternative == "two-sided":
         sums, observed = np.abs(sums), abs(observed)
-    p = (int((sums >= observed - n).sum()) + 1) / (N_FLIPS + 1)
+    p = (int((sums >= observed - slack).sum()) + 1) / (N_FLIPS + 1)
     return PValue(p, 2**n, FLIPS_DRAWN)
 
 
