@@ -19,6 +19,7 @@ from scipy import stats as scipy_stats
 from evalkit import stats, usage
 from evalkit.records import Request
 from evalkit.stats import Refusal, Spread, Stratum, Times
+from evalkit.stats.results import alike
 
 DO_NOT_USE = {
     "wald_do_not_use": "METHOD: width 0 at 0 and n of n",
@@ -37,6 +38,9 @@ DO_NOT_USE = {
 COMPARATORS = ("baseline", "comparator", "control", "bare", "placebo", "b", "B")
 P_OF_ONE = re.compile(r"^(p|p_.*|.*two_sided.*)$")
 """Keys whose 1 is on record for data that are all alike; we refuse there."""
+
+DESCRIPTIONS = frozenset({"n_perm", "zero_variance_cells", "mean", "mean_diff"})
+"""Keys that are answered also where every claim is refused."""
 
 Given = dict[str, Any]
 
@@ -92,6 +96,14 @@ def family_of(row: Given) -> Family:
     if len(ranked) > 1 and ranked[0][0] == ranked[1][0]:
         raise LookupError(f"vector {row['id']!r} could be of two families")
     return FAMILIES[ranked[0][1]]
+
+
+def refuses(row: Given, rows: list[Given]) -> bool:
+    """True where each claim of a vector's family is refused: the key `refuse`."""
+    found = family_of(row)
+    claims = found.outputs - DO_NOT_USE.keys() - DESCRIPTIONS
+    answers = [found.ask(row["inputs"], key, rows) for key in sorted(claims)]
+    return all(isinstance(answer, Refusal) for answer in answers)
 
 
 def number_in(pattern: str, key: str) -> float | None:
@@ -171,7 +183,10 @@ def welch(given, key, _):
         return limits(stats.welch_interval(strata, confidence=level))
     found = stats.welch_interval(strata, confidence=0.95)
     if key == "zero_variance_cells":
-        return field(found, "n_constant_cells")
+        # A count is no claim: it is known also of cells that give no interval.
+        if isinstance(found, Refusal):
+            return sum(alike(cell) for stratum in strata for cell in stratum)
+        return found.n_constant_cells
     if key in {"se", "df"}:
         return field(found, key)
     raise UnknownKeyError(key)
@@ -280,11 +295,11 @@ def case_t(given, key, _):
     outputs="se_finite_corrected se_miller_uncorrected ratio",
 )
 def clustered(given, key, _):
+    if df := number_in(r"t_crit_df(\d+)", key):
+        return stats.t_quantile(df)
     found = stats.clustered_error(given["x"], given["cluster"])
     if isinstance(found, Refusal):
         return found
-    if re.fullmatch(r"t_crit_df\d+", key):
-        return stats.t_quantile(float(key[len("t_crit_df") :]))
     return {
         "se_finite_corrected": found.se,
         "se_miller_uncorrected": found.se_uncorrected,
@@ -351,15 +366,19 @@ def by_clusters(given, key, _):
     outputs="distinct percentile95 is_min_max tail_mass_each",
 )
 def cluster_bootstrap(given, key, _):
-    found = stats.exact_bootstrap(given["cluster_means"])
+    means = given["cluster_means"]
+    found = stats.exact_bootstrap(means)
     if level := level_in(key, "percentile"):
-        return limits(stats.exact_bootstrap(given["cluster_means"], confidence=level))
+        return limits(stats.exact_bootstrap(means, confidence=level))
+    if key == "rademacher_min_p":
+        return stats.sign_flip_floor(len(means))
+    if key == "distinct" and alike(means):
+        return 1
     names = {
         "distinct": "n_distinct",
         "is_min_max": "is_range",
         "tail_mass_each": "tail_mass",
         "coverage_if_symmetric": "coverage",
-        "rademacher_min_p": "sign_flip_floor",
     }
     return field(found, names[key])
 
