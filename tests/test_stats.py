@@ -549,6 +549,8 @@ def test_impossible_counts_are_errors():
     for call in (
         lambda: stats.wilson(3, 2),
         lambda: stats.mcnemar(-1, 2),
+        lambda: stats.least_p_of_pairs(-1, 2),
+        lambda: stats.least_p_of_strata([]),
         lambda: stats.pass_at_k(2, 3, 1),
         lambda: stats.pass_at_k(2, 1, 0),
         lambda: stats.sign_test(3, 2),
@@ -900,6 +902,53 @@ def test_a_permutation_p_is_the_same_for_both_arms_and_any_order(strata):
     assert type(found) is type(again)
     if isinstance(found, PValue):
         assert again.p == pytest.approx(found.p, abs=1e-12)
+
+
+@patient
+@given(
+    st.lists(
+        st.builds(
+            Stratum,
+            *[st.lists(SCORES, min_size=1, max_size=3).map(tuple)] * 2,
+        ),
+        min_size=1,
+        max_size=2,
+    )
+)
+@example([Stratum((1.0,), (0.0,))])
+@example([Stratum((1.0,) * 3, (0.0,)), Stratum((0.5, 0.5), (0.5,))])
+def test_the_least_p_is_that_of_the_most_telling_labels(strata):
+    found = [
+        stats.permutation_test([*labels], seed=1)
+        for labels in product(*map(_swapped, strata))
+    ]
+    least = min(1.0 if isinstance(one, Refusal) else one.p for one in found)
+    assert stats.least_p_of_strata(strata) == pytest.approx(least, rel=1e-9)
+
+
+@patient
+@given(st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.1 + 0.2, 1 / 3, 5.0]), max_size=7))
+def test_the_least_p_of_cases_is_that_of_one_sign(differences):
+    least = stats.least_p_of_cases(differences)
+    found = stats.sign_flip_test(differences, seed=1, n_least=2)
+    if isinstance(found, PValue):
+        assert found.p == pytest.approx(least)
+    else:
+        assert least == 1 or len(differences) < 2
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_the_least_p_of_pairs_is_that_of_one_side(n):
+    all_p = [stats.mcnemar(b, n - b).p for b in range(n + 1)]
+    assert stats.least_p_of_pairs(1, n - 1) == pytest.approx(min(all_p))
+
+
+def test_a_test_of_next_to_nothing_cannot_reach_a_level():
+    assert stats.least_p_of_strata([Stratum((1.0,), (0.0,))]) == 1
+    assert stats.least_p_of_strata([Stratum((0.3, 0.3), (0.3, 0.3))]) == 1
+    assert stats.least_p_of_strata([Stratum((1.0, 0.9), (0.1, 0.2))]) == 1 / 3
+    assert stats.least_p_of_pairs(1, 0) == stats.least_p_of_pairs(0, 0) == 1
+    assert stats.least_p_of_cases([0.0, 0.0, 0.1, 0.1]) == 0.5
 
 
 @patient

@@ -12,6 +12,7 @@ loads its parts when they are first used, so importing this package is cheap.
     passes          at least once, or every time, in k tries
     hierarchical    a rate of tasks like these, with cases that differ
     bounds          what trials that all came out the same still bound
+    attainable      the least p that a test could give
     gate            how often a pilot gate is fooled
     families        many comparisons at once
     ratios          cost, tokens, time: how many times as much
@@ -30,6 +31,11 @@ loads its parts when they are first used, so importing this package is cheap.
 """
 
 from evalkit.stats.agreement import correlation, design_effect, icc1, variance_ratio
+from evalkit.stats.attainable import (
+    least_p_of_cases,
+    least_p_of_pairs,
+    least_p_of_strata,
+)
 from evalkit.stats.bounds import ceiling_bound, zero_discordance_bound
 from evalkit.stats.describe import (
     interquartile_mean,
@@ -205,6 +211,9 @@ __all__ = [
     "item_retrieval",
     "jaccard",
     "jeffreys",
+    "least_p_of_cases",
+    "least_p_of_pairs",
+    "least_p_of_strata",
     "log_rank",
     "log_strata",
     "macro",
