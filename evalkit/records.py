@@ -764,8 +764,8 @@ class Contrast(Record, frozen=True):
 
     `confirmatory`: it was declared with the plan to be one of those that count, and
     `p_holm` is corrected for their number; all others are exploratory. Of `n_blocks`
-    pairs `n_ties` came out the same. `p_least` is the least p that any outcome of as
-    many trials could reach.
+    pairs `n_ties` came out the same. `p_least` is the least p that
+    these values could reach, whichever arm each had come from.
 
     `estimate`, `low`, `high` are differences for `score` and `passed`, and
     ratios of geometric means for `tokens`, `usd` and `wall_s`; a refusal says

@@ -132,18 +132,10 @@ def _contrast(
         interval_method=found.interval_method,
         p_method=found.p_method,
         n_ties=_ties(own, arm, comparator, measure) if measure in DIFFERENCES else None,
-        p_least=_least_p(strata_of(own, arm, comparator, measure))
-        if measure in DIFFERENCES
+        p_least=stats.least_p_of_strata(strata_of(own, arm, comparator, measure))
+        if own and measure in DIFFERENCES
         else None,
     )
-
-
-def _least_p(strata: Sequence[Stratum]) -> float:
-    """The least two-sided p of swapping arms within cases, had one arm always won."""
-    ways = math.prod(
-        math.comb(len(s.arm) + len(s.comparator), len(s.arm)) for s in strata
-    )
-    return min(1.0, 2 / ways)
 
 
 def _ties(own: Sequence[Priced], arm: str, comparator: str, measure: str) -> int:

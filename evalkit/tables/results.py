@@ -196,8 +196,8 @@ def _headline(analysis: Analysis) -> str:
     if all(found.is_blind(analysis.design.confidence) for found in judged):
         least = wording.p_value(min(found.p_least or 0 for found in judged))
         return (
-            f"So few trials can show no difference, whatever they come to: the least p "
-            f"that a comparison could reach is {least}."
+            f"Trials so few, or so alike, can show no difference: the least p that a "
+            f"comparison of them could reach is {least}."
         )
     clear = [c for c in judged if c.is_clear(analysis.design.confidence)]
     what = DIFFERENCES[analysis.design.outcome]
