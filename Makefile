@@ -24,8 +24,9 @@ pilot: setup
 	$(BIN)/python .ci/pilot.py
 
 # The same for the presets of the further corpora.
+PRESETS := complex-tasks@2 complex-tasks@3 complex-tasks@4
 presets: setup
-	for corpus in complex-tasks@2 complex-tasks@3 complex-tasks@4; do \
+	for corpus in $(PRESETS); do \
 	  $(BIN)/python .ci/pilot.py $$corpus || exit; \
 	done
 

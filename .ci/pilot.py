@@ -19,7 +19,7 @@ from evalkit.records import Case
 from evalkit.standing import status
 
 ROOT = Path(__file__).resolve().parent.parent
-N_WORKERS = 6
+N_WORKERS = 8
 """More than two cores need: graders mostly wait for what they grade."""
 
 
