@@ -205,7 +205,7 @@ def _headline(analysis: Analysis) -> str:
     if not clear:
         return (
             f"{where}, no difference in {what} is larger than the spread between trials "
-            f"explains ({_named(judged)})."
+            f"explains, the number of comparisons counted ({_named(judged)})."
         )
     said = wording.listed(
         f"{_named([found])} ({wording.signed(found.estimate)})" for found in clear
@@ -213,8 +213,8 @@ def _headline(analysis: Analysis) -> str:
     rest = [found for found in judged if found not in clear]
     others = f"; for {_named(rest)} no difference can be told" if rest else ""
     return (
-        f"{where}, the {what} differs by more than the spread between trials explains "
-        f"for {said}{others}."
+        f"{where}, the {what} differs by more than the spread between trials explains, "
+        f"the number of comparisons counted, for {said}{others}."
     )
 
 
@@ -253,7 +253,8 @@ def _in_short(analysis: Analysis) -> Table:
         "In short",
         (Column("Arm"), *(Column(head, number=True) for head in heads)),
         tuple(rows),
-        note=f"Dollars by the accounting {analysis.seals.accounting}.",
+        note=f"Each interval is for one comparison by itself. Dollars by the accounting "
+        f"{analysis.seals.accounting}.",
     )
 
 
