@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 
 from evalkit import wording
-from evalkit.conclusions import ReplicationRow
+from evalkit.conclusions import SharedSkills
 from evalkit.records import ArmSeal, Home, Registration
 
 
-def replication_rows(registration: Registration) -> tuple[ReplicationRow, ...]:
+def replication_rows(registration: Registration) -> tuple[SharedSkills, ...]:
     """Each pair of arms that offer whole libraries from different sources."""
     whole = [seal for seal in registration.arms if seal.arm.home is Home.ALL]
     return tuple(
@@ -19,11 +19,11 @@ def replication_rows(registration: Registration) -> tuple[ReplicationRow, ...]:
     )
 
 
-def _row(one: ArmSeal, other: ArmSeal) -> ReplicationRow:
+def _row(one: ArmSeal, other: ArmSeal) -> SharedSkills:
     mine, theirs = one.skill_digests, other.skill_digests
     both = sorted(mine.keys() & theirs.keys())
     same = tuple(name for name in both if mine[name] == theirs[name])
-    return ReplicationRow(
+    return SharedSkills(
         arm=one.arm.name,
         other=other.arm.name,
         source=one.library_source,

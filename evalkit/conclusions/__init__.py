@@ -58,10 +58,10 @@ from evalkit.conclusions.treatment import (
     Recalled,
     Received,
     ReceivedRow,
-    ReplicationRow,
     RouteRow,
     Routing,
     RoutingCell,
+    SharedSkills,
     SkillRow,
     Stray,
     TreatmentRow,
@@ -111,12 +111,12 @@ __all__ = [
     "Received",
     "ReceivedRow",
     "RegradeRow",
-    "ReplicationRow",
     "RouteRow",
     "Routing",
     "RoutingCell",
     "Seals",
     "SensitivityRow",
+    "SharedSkills",
     "Signal",
     "SkillRow",
     "Spend",
@@ -231,7 +231,7 @@ class Analysis(Record, frozen=True):
     treatments: tuple[TreatmentRow, ...]
     strays: tuple[Stray, ...]
     received: tuple[ReceivedRow, ...]
-    replications: tuple[ReplicationRow, ...]
+    replications: tuple[SharedSkills, ...]
     times: tuple[TimeRow, ...]
     time_contrasts: tuple[TimeContrast, ...]
     purposes: tuple[PurposeRow, ...]

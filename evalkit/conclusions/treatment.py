@@ -188,7 +188,7 @@ class ReceivedRow(Record, frozen=True):
     passed: Proportion
 
 
-class ReplicationRow(Record, frozen=True):
+class SharedSkills(Record, frozen=True):
     """Two arms with whole libraries from different sources, skill by skill.
 
     `same` to the byte, `changed` under one name, or only in one of them.

@@ -9,7 +9,7 @@ from evalkit.conclusions import (
     Analysis,
     Received,
     ReceivedRow,
-    ReplicationRow,
+    SharedSkills,
     TreatmentRow,
 )
 from evalkit.markup import Column, Fold, Page, Prose, Shown, Table
@@ -100,7 +100,7 @@ def replication(analysis: Analysis) -> Shown:
     return Page((said, table, Fold("Which skills", (named,))))
 
 
-def _parts(row: ReplicationRow) -> tuple[tuple[str, ...], ...]:
+def _parts(row: SharedSkills) -> tuple[tuple[str, ...], ...]:
     return row.same, row.changed, row.only_arm, row.only_other
 
 
