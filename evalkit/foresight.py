@@ -13,7 +13,7 @@ MIDDLE = 0.2
 POWER = 0.8
 
 
-class Design(Record, frozen=True):
+class DesignReach(Record, frozen=True):
     """The least difference that a design finds, and the least p it can reach.
 
     `difference` is None where each cell has one trial, which has no spread; `p_least`
@@ -36,9 +36,9 @@ class Foresight(Record, frozen=True):
 
     confidence: float
     power: float
-    planned: tuple[Design, ...]
-    others: tuple[Design, ...]
-    beyond: tuple[Design, ...]
+    planned: tuple[DesignReach, ...]
+    others: tuple[DesignReach, ...]
+    beyond: tuple[DesignReach, ...]
 
 
 def foresee(n_cases: int, repeats: int, *, confidence: float) -> Foresight:
@@ -68,7 +68,7 @@ def foresee(n_cases: int, repeats: int, *, confidence: float) -> Foresight:
     )
 
 
-def _row(n_cases: int, repeats: int, sd: float, confidence: float) -> Design:
+def _row(n_cases: int, repeats: int, sd: float, confidence: float) -> DesignReach:
     ways = math.comb(2 * repeats, repeats) ** n_cases
     found = None
     if repeats > 1:
@@ -76,9 +76,9 @@ def _row(n_cases: int, repeats: int, sd: float, confidence: float) -> Design:
             [(repeats, repeats)] * n_cases, [sd], alpha=1 - confidence, power=POWER
         )
         found = cell.difference
-    return Design(n_cases, repeats, sd, found, min(1.0, 2 / ways))
+    return DesignReach(n_cases, repeats, sd, found, min(1.0, 2 / ways))
 
 
-def _beyond(n_cases: int, repeats: int, sd: float, confidence: float) -> Design:
+def _beyond(n_cases: int, repeats: int, sd: float, confidence: float) -> DesignReach:
     found = stats.t_detectable(n_cases, sd=sd, alpha=1 - confidence, power=POWER)
-    return Design(n_cases, repeats, sd, found, stats.sign_flip_floor(n_cases))
+    return DesignReach(n_cases, repeats, sd, found, stats.sign_flip_floor(n_cases))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalkit import corpus, reference, stats
-from evalkit.foresight import Design, Foresight, foresee
+from evalkit.foresight import DesignReach, Foresight, foresee
 from evalkit.markup import Column, Page, Prose, Shown, Table
 from evalkit.plan import Draft, Outline
 from evalkit.records import Registration, Wording
@@ -166,7 +166,7 @@ def reach(registration: Registration) -> Page:
     return Page((Prose((declared, _limit(n_cases, found))), *tables))
 
 
-def _designs(caption: str, found: Foresight, designs: Sequence[Design]) -> Table:
+def _designs(caption: str, found: Foresight, designs: Sequence[DesignReach]) -> Table:
     heads = (
         "Cases",
         "Repeats",
