@@ -28,6 +28,11 @@ COMMANDS = [
     "gate",
     "preflight",
     "new-case",
+    "calibrate",
+    "export",
+    "replicate",
+    "compare",
+    "show",
     "corpus",
 ]
 
