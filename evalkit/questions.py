@@ -79,7 +79,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # --- answers ----------------------------------------------------------------
 
 
-class Reply(msgspec.Struct, frozen=True):
+class _Timed(msgspec.Struct, frozen=True):
+    """An answer with times, which no reason shows: reasons are the same each time."""
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{name}={getattr(self, name)!r}"
+            for name in self.__struct_fields__
+            if not name.endswith("_s")
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Reply(_Timed, frozen=True):
     """Answer to an HTTP request.
 
     `status` is None where no reply came; `error` then is `transport`,
@@ -107,7 +119,7 @@ class Reply(msgspec.Struct, frozen=True):
         return parse_json(self.body, f"body of a {self.status} reply")
 
 
-class Returned(msgspec.Struct, frozen=True):
+class Returned(_Timed, frozen=True):
     """Answer to a call: a value, an exception, or why there is neither.
 
     `mro` lists the class names of the exception raised, most derived first.
@@ -135,7 +147,7 @@ class Returned(msgspec.Struct, frozen=True):
         return name in self.mro
 
 
-class Ran(msgspec.Struct, frozen=True):
+class Ran(_Timed, frozen=True):
     """Answer to a command. `exit` is None after a time-out, negative for a signal."""
 
     exit: int | None = None
@@ -146,7 +158,7 @@ class Ran(msgspec.Struct, frozen=True):
     elapsed_s: float = 0.0
 
 
-class Stopped(msgspec.Struct, frozen=True):
+class Stopped(_Timed, frozen=True):
     """How a service ended. `killed` is True where the signal did not end it.
 
     What is left of its process group ends with it.
@@ -160,7 +172,7 @@ class Stopped(msgspec.Struct, frozen=True):
     truncated: bool = False
 
 
-class SinkCall(msgspec.Struct, frozen=True):
+class SinkCall(_Timed, frozen=True):
     """One request that a sink received; `at_s` is its arrival time in seconds."""
 
     at_s: float
@@ -175,7 +187,7 @@ class SinkCall(msgspec.Struct, frozen=True):
         return parse_json(self.body, "body received by the sink")
 
 
-class TestRun(msgspec.Struct, frozen=True):
+class TestRun(_Timed, frozen=True):
     """Answer to a unittest run: ids that ran, and why some failed.
 
     `failed` maps a test id to the class names of its exception, most derived
