@@ -268,6 +268,15 @@ def test_what_a_grader_prints_is_no_verdict(lab):
     assert lab.replays()
 
 
+def test_a_reason_that_quotes_an_answer_is_the_same_each_time(lab):
+    program = "import sys; print('told'); sys.exit(3)"
+    lab.grader(ONE + f"fail('seen', subject.run('python', '-c', {program!r}))")
+    first, second = lab.grade(), lab.grade()
+    [check] = first.checks
+    assert check.reason.startswith("seen: Ran(exit=3, stdout='told\\n'")
+    assert first.checks == second.checks
+
+
 def test_a_huge_reason_is_cut(lab):
     lab.grader(ONE + "fail('x' * 20_000_000)")
     (check,) = lab.grade().checks
