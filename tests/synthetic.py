@@ -135,6 +135,11 @@ def step(
     )
 
 
+def not_reached(slug: str) -> StepResult:
+    """A step that its trial did not come to."""
+    return StepResult(slug, not_reached=True)
+
+
 def result(
     key: TrialKey,
     *steps: StepResult,

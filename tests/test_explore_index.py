@@ -135,6 +135,13 @@ def test_a_skill_s_use_and_its_text_are_found():
     assert [i.kind for i in used] == [ItemKind.SKILL] * 2
 
 
+def test_the_text_of_a_skill_is_never_a_prompt(tmp_path):
+    """Also where its row does not say that it is the CLI's."""
+    body = {"type": "text", "text": "Base directory for this skill: /s\n\n# Guide"}
+    transcript = Transcript(_write(tmp_path / "s.jsonl", _message("user", body)))
+    assert [item.kind for item in _all(transcript)] == [ItemKind.SKILL]
+
+
 def test_an_api_error_is_an_error_and_its_stream_s_usage_is_not_final():
     failed = Transcript(DATA / "claude/error_529_no_retries.stream.jsonl")
     assert {i.row for i in failed.chosen(failed.select("error"))} >= {"assistant"}

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pages
 import pytest
-import synthetic
+import sessions
 import test_browser
 from axe_playwright_python.sync_playwright import Axe
 from test_browser import flat, opened
 
-from evalkit import files, registration
 from evalkit.errors import InputError
-from evalkit.evidence import Evidence
 from evalkit.explore import account
 from evalkit.explore import page as paging
 from evalkit.explore.article import MAX_BYTES, Renderer
@@ -31,7 +29,7 @@ from evalkit.explore.terminal import style_of, terminal
 from evalkit.explore.trial import find_trial
 from evalkit.explore.trial_pages import export_trial
 from evalkit.markup import visible
-from evalkit.records import Candidate, Selection, Step, TrialKey
+from evalkit.records import Candidate, Selection, TrialKey
 from evalkit.sanitise import faults
 
 REAL = Path(__file__).parent / "data" / "transcripts"
@@ -125,39 +123,14 @@ class _Seen(HTMLParser):
         return "".join(self.words)
 
 
-def _row(kind: str, *content: object, **more: object) -> dict:
-    message = {"role": kind, "content": list(content)}
-    if kind == "assistant":
-        message |= {
-            "id": "m",
-            "model": "m",
-            "usage": {"input_tokens": 5, "output_tokens": 0},
-        }
-    return {"type": kind, "sessionId": "s", "message": message, **more}
-
-
-def _text(text: str) -> dict:
-    return {"type": "text", "text": text}
-
-
-def _call(name: str, given: object, n: str = "t1") -> dict:
-    return {"type": "tool_use", "id": n, "name": name, "input": given}
-
-
-def _result(text: object, n: str = "t1", **more: object) -> dict:
-    return {"type": "tool_result", "tool_use_id": n, "content": text, **more}
-
-
-def _write(path: Path, *rows: object) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def _session(path: Path, *rows: object) -> Path:
     """A transcript with rows between a beginning and an end."""
-    first = _row("user", _text("the beginning"))
-    last = [_row("assistant", _text("well")), _row("user", _text("the end of it"))]
-    return _write(path, first, *rows, *last)
+    first = sessions.row("user", sessions.text("the beginning"))
+    last = [
+        sessions.row("assistant", sessions.text("well")),
+        sessions.row("user", sessions.text("the end of it")),
+    ]
+    return sessions.write(path, first, *rows, *last)
 
 
 def _pages(path: Path, out: Path, **more: object) -> list[str]:
@@ -209,9 +182,11 @@ def test_an_edit_is_shown_as_what_it_changes(tmp_path):
     many = {"file_path": "b.py", "edits": [edit, {**edit, "replace_all": True}]}
     page = _page(
         tmp_path,
-        _row("assistant", _call("Edit", edit)),
-        _row("assistant", _call("MultiEdit", many)),
-        _row("assistant", _call("Write", {"file_path": "c", "content": "whole"})),
+        sessions.row("assistant", sessions.call("Edit", edit)),
+        sessions.row("assistant", sessions.call("MultiEdit", many)),
+        sessions.row(
+            "assistant", sessions.call("Write", {"file_path": "c", "content": "whole"})
+        ),
     )
     assert page.count('<span class="removed">-old line</span>') == 3
     assert page.count('<span class="added">+new line</span>') == 3
@@ -225,7 +200,7 @@ def test_an_edit_is_shown_as_what_it_changes(tmp_path):
 )
 def test_an_edit_that_is_none_is_shown_as_it_was_given(tmp_path, given):
     for name in ("Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"):
-        page = _page(tmp_path, _row("assistant", _call(name, given)))
+        page = _page(tmp_path, sessions.row("assistant", sessions.call(name, given)))
         assert "the end of it" in _is_safe(page).text
 
 
@@ -243,10 +218,12 @@ def test_errors_sub_agents_and_pictures_are_told_in_words(tmp_path):
     image = {"type": "base64", "media_type": "image/png", "data": "A" * 400}
     page = _page(
         tmp_path,
-        _row("assistant", _call("Bash", {"command": "ls"})),
-        _row("user", _result("no such file", is_error=True)),
-        _row("assistant", _text("inside"), isSidechain=True, agentId="a4ca"),
-        _row("user", {"type": "image", "source": image}),
+        sessions.row("assistant", sessions.call("Bash", {"command": "ls"})),
+        sessions.row("user", sessions.result("no such file", is_error=True)),
+        sessions.row(
+            "assistant", sessions.text("inside"), isSidechain=True, agentId="a4ca"
+        ),
+        sessions.row("user", {"type": "image", "source": image}),
     )
     text = _is_safe(page).text
     assert "\N{HEAVY MULTIPLICATION X} error of Bash #1" in text
@@ -292,9 +269,11 @@ def test_a_model_without_a_price_costs_what_is_not_reported(tmp_path):
 @pytest.fixture(scope="module")
 def long_session(tmp_path_factory):
     rows = [
-        _row("assistant", _call("Bash", {"command": f"make {n}"}, f"t{n}"))
+        sessions.row(
+            "assistant", sessions.call("Bash", {"command": f"make {n}"}, f"t{n}")
+        )
         if n % 2
-        else _row("user", _result(f"{n} <&\"'>" * 900, f"t{n - 1}"))
+        else sessions.row("user", sessions.result(f"{n} <&\"'>" * 900, f"t{n - 1}"))
         for n in range(900)
     ]
     folder = tmp_path_factory.mktemp("long")
@@ -339,7 +318,7 @@ def test_a_shorter_export_takes_the_place_of_a_longer_one(tmp_path, long_session
 
 
 def test_one_line_of_ten_megabytes_is_cut_and_says_so(tmp_path):
-    page = _page(tmp_path, _row("user", _result("<" * 10_000_000)))
+    page = _page(tmp_path, sessions.row("user", sessions.result("<" * 10_000_000)))
     assert len(page.encode()) <= MAX_PAGE_BYTES
     text = _is_safe(page).text
     assert "[cut: 9,900,000 of 10,000,000 characters are left out here" in text
@@ -365,13 +344,13 @@ def test_an_item_that_grows_beyond_a_page_is_told_with_fewer_characters():
 def _everywhere(payload: str) -> list[dict]:
     more = {"agentId": payload, "isSidechain": True, "timestamp": payload}
     rows = [
-        _row("user", _text(payload)),
-        _row("assistant", _text(payload), {"type": "thinking", "thinking": payload}),
-        _row("assistant", _call(payload, {payload: payload, "b": f"a\n{payload}"})),
-        _row("user", _result(f"a result {payload} and more", is_error=True)),
-        _row("assistant", _call("Edit", {"file_path": payload, "old_string": payload, "new_string": f"{payload}!"})),
-        _row("assistant", _text(payload), **more),
-        _row("user", {"type": "image", "source": {"media_type": payload, "data": ""}}),
+        sessions.row("user", sessions.text(payload)),
+        sessions.row("assistant", sessions.text(payload), {"type": "thinking", "thinking": payload}),
+        sessions.row("assistant", sessions.call(payload, {payload: payload, "b": f"a\n{payload}"})),
+        sessions.row("user", sessions.result(f"a result {payload} and more", is_error=True)),
+        sessions.row("assistant", sessions.call("Edit", {"file_path": payload, "old_string": payload, "new_string": f"{payload}!"})),
+        sessions.row("assistant", sessions.text(payload), **more),
+        sessions.row("user", {"type": "image", "source": {"media_type": payload, "data": ""}}),
         {"type": payload, "subtype": payload, "content": payload, "level": "error"},
         {"type": "summary", "summary": payload, "leafUuid": "l"},
     ]  # fmt: skip
@@ -446,7 +425,7 @@ def test_a_secret_is_on_no_page_and_each_page_tells_how_many(tmp_path):
 
 
 def test_a_switch_shows_secrets_and_says_so(tmp_path):
-    path = _session(tmp_path / "s.jsonl", _row("user", _text(SECRET)))
+    path = _session(tmp_path / "s.jsonl", sessions.row("user", sessions.text(SECRET)))
     made = export_transcript(path, tmp_path / "out", redactor=Redactor(on=False))
     page = Path(made.pages[0]).read_text()
     assert SECRET in page
@@ -456,44 +435,16 @@ def test_a_switch_shows_secrets_and_says_so(tmp_path):
 # --- a trial -------------------------------------------------------------------
 
 
-def _say(step: Evidence, text: str) -> None:
-    step.task.stdout.write_bytes(
-        _session_bytes(_row("assistant", _text(text)), _row("user", _result("ok")))
-    )
-
-
-def _session_bytes(*rows: object) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-
-
 @pytest.fixture
 def run(tmp_path):
     """A run of one case in two arms, whose evidence is real; `edge` fails."""
-    fixture = tmp_path / "cases" / "alpha" / "fixture"
-    fixture.mkdir(parents=True)
-    (tmp_path / "cases" / "corpora.toml").write_text("")
-    (fixture / "a.py").write_text("one\ntwo\n")
-    (fixture / "gone.py").write_text("gone\n")
-    (tmp_path / "runs").mkdir()
-    sealed = synthetic.register(cases=("alpha",), simulated=True)
-    folder = registration.write_registration(tmp_path, sealed)
 
-    def result(key):
-        made = synthetic.step("core", "docs", picked="skill-a")
-        evidence = Evidence(folder, key, 1)
-        kept = evidence.start(Step(1, "task", ""))
-        _say(kept, f"what was done <in> {key}")
-        (tmp_path / "w").mkdir(exist_ok=True)
-        (tmp_path / "w" / "a.py").write_text("one\nTWO\n")
-        (tmp_path / "w" / "b.bin").write_bytes(b"\0\xff")
-        (kept.folder / "workspace.tar").write_bytes(files.pack(tmp_path / "w"))
-        asked = {"check": "edge", "n": 0, "q": {"op": "call"}, "a": {"answer": "<b>"}}
-        kept.answers.write_bytes(_session_bytes(asked))
-        evidence.seal(isolation="none", simulated=True)
-        return synthetic.result(key, made, simulated=True)
+    def told(key, _):
+        said = sessions.text(f"what was done <in> {key}")
+        asked = sessions.row("user", sessions.result("ok"))
+        return [sessions.row("assistant", said), asked]
 
-    synthetic.run(folder, sealed, result)
-    return folder
+    return sessions.run(tmp_path, told)
 
 
 def _export(run: Path, key: str, out: Path) -> str:
@@ -608,10 +559,13 @@ def shown(tmp_path_factory) -> Path:
     )
     edit = {"file_path": "a.py", "old_string": "old\nsame", "new_string": "new\nsame"}
     rows = [
-        _row("assistant", _call("Edit", edit)),
-        _row("user", _result(colours + wide)),
-        _row("assistant", _call("Skill", {"skill": "one"})),
-        _row("assistant", _text("# Head\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n- x")),
+        sessions.row("assistant", sessions.call("Edit", edit)),
+        sessions.row("user", sessions.result(colours + wide)),
+        sessions.row("assistant", sessions.call("Skill", {"skill": "one"})),
+        sessions.row(
+            "assistant",
+            sessions.text("# Head\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n- x"),
+        ),
         *(row for payload in PAYLOADS for row in _everywhere(payload)),
     ]
     path = _session(folder / "s.jsonl", *rows)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from evalkit import wording
 from evalkit.explore.diff import Edit, diff_html, edits_of, patch_lines
-from evalkit.explore.items import Facet, Image, Item, ItemKind
+from evalkit.explore.items import Facet, Image, Item, ItemKind, main_argument
 from evalkit.explore.prose import prose
-from evalkit.explore.telling import Teller
+from evalkit.explore.telling import MAX_LINE, Teller
 from evalkit.explore.terminal import colours_left_on, terminal
 from evalkit.markup import escape
 
@@ -20,7 +20,6 @@ N_OPEN_LINES, N_OPEN_CHARS = 14, 2000
 """Of output: what stands open before the rest is folded."""
 N_OPEN_PROSE = {ItemKind.SUMMARY: 600, ItemKind.SKILL: 600, ItemKind.THINKING: 1500}
 N_OPEN_TALK, N_OPEN_SYSTEM = 6000, 160
-MAX_LINE = 140
 SHAPES = {
     ItemKind.USER: "\N{BLACK CIRCLE}",
     ItemKind.ASSISTANT: "\N{BLACK SQUARE}",
@@ -43,7 +42,6 @@ _NOTED = (
     (Facet.SUMMARY, "summary"),
 )
 _TIME = re.compile(r"([\d-]{10})T([\d:]{8})")
-_TELLING = ("file_path", "notebook_path", "command", "skill", "pattern", "path", "url")
 _TALK = Facet.USER | Facet.ASSISTANT | Facet.THINKING | Facet.SUMMARY | Facet.SKILL
 
 
@@ -137,13 +135,9 @@ class Renderer:
         """What an item is about, in a line."""
         text = item.text
         if item.facets & Facet.CALL:
-            given = item.input if isinstance(item.input, dict) else {}
-            said = [given[key] for key in _TELLING if isinstance(given.get(key), str)]
-            text = said[0] if said else str(given.get("description") or "")
+            text = main_argument(item.input)
         first = next((row for row in text[:4000].splitlines() if row.strip()), "")
-        # What this line hides is counted where the text itself is told.
-        told = self._tell.quietly(" ".join(first.split())[: 4 * MAX_LINE])
-        return told if len(told) <= MAX_LINE else f"{told[:MAX_LINE]}..."
+        return self._tell.line(first)
 
     def _image(self, image: Image) -> str:
         kind = escape(self._tell.name(image.media_type) or "a picture")

@@ -198,8 +198,10 @@ def _of_tool(name: str | None) -> int:
 
 
 def _skill(whole: int, text: str) -> int:
-    body = whole & Facet.SYSTEM and text.startswith(SKILL_BODY)
-    return whole | Facet.SKILL if body else whole
+    """The text of a skill that a row brings is the CLI's own, even as a user's."""
+    if not whole & (Facet.SYSTEM | Facet.USER) or not text.startswith(SKILL_BODY):
+        return whole
+    return (whole & ~Facet.USER) | Facet.SYSTEM | Facet.SKILL
 
 
 def _of_row(row: Row) -> int:

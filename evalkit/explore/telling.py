@@ -11,6 +11,9 @@ from evalkit.explore.redaction import OVERLAP, Redactor
 MAX_CHARS = 100_000
 """Characters told of one text: its beginning, and a fifth of them from its end."""
 MAX_NAME = 200
+MAX_LINE = 140
+LINE_SEEN = 4 * MAX_LINE
+"""Characters looked at for a line, so that a secret at its end is seen whole."""
 
 
 class Teller:
@@ -47,6 +50,11 @@ class Teller:
         """A short text on one line, such as a name."""
         line = " ".join((text or "").split())
         return self.redactor(line if len(line) <= MAX_NAME else f"{line[:MAX_NAME]}...")
+
+    def line(self, text: str) -> str:
+        """How a text begins, on one line; what it hides is not counted."""
+        told = self.quietly(" ".join(text[:LINE_SEEN].split()))
+        return told if len(told) <= MAX_LINE else f"{told[:MAX_LINE]}..."
 
     def quietly(self, text: str) -> str:
         """A text that is told elsewhere too, without counting again what it hides."""

@@ -52,12 +52,16 @@ class FoundTrial(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A transcript of a step: what it is of, and its file."""
+    """A transcript of a step: what it is of, and its file.
+
+    `is_choice`: of the call that chose a skill, not of the work.
+    """
 
     step: str
     name: str
     what: str
     path: Path
+    is_choice: bool = False
 
 
 def find_trial(run: Path, key: str, attempt: int | None = None) -> FoundTrial:
@@ -121,7 +125,8 @@ def transcripts_of(found: FoundTrial) -> list[Kept]:
         name = f"{n:02}-{slug}"
         if evidence.choice.stdout.is_file():
             what = "the choice of a skill"
-            kept.append(Kept(slug, f"{name}-select", what, evidence.choice.stdout))
+            path = evidence.choice.stdout
+            kept.append(Kept(slug, f"{name}-select", what, path, is_choice=True))
         sessions = _sessions(evidence.session)
         for m, path in enumerate(sessions, 1):
             more = f"-{m}" if len(sessions) > 1 else ""
