@@ -19,7 +19,8 @@ Modules, from what people use to what everything rests on:
     progress       how far a run is, as a table and as lines
     audit          is a run what it says it is? read only, trusting nothing
     regrade        verdicts given again, from the same evidence
-    probing        probes asked of a real agent, one call each
+    probing        probes answered by the ranking, or by a real agent
+    probed         answers to probes that belong to a run
     preflight      is everything in place for a main run on injected knowledge?
     ambiguity      can a corpus tell injected knowledge from good practice?
     scaffold       every file of a new case, which works at once

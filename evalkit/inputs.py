@@ -388,8 +388,11 @@ def _chosen_arms(plan: Plan, found: ArmsFile, root: Path) -> dict[str, Arm]:
     return chosen
 
 
+def library_source(arm: Arm, plan: Plan) -> str | None:
+    """What `skills.open_library` opens for an arm; None where it has no library."""
+    return plan.library or "current" if arm.library == "current" else arm.library
+
+
 def _open_library(arm: Arm, plan: Plan, root: Path) -> Library | None:
-    if arm.library is None:
-        return None
-    source = plan.library if arm.library == "current" else arm.library
-    return skills.open_library(root, source, name=arm.name)
+    source = library_source(arm, plan)
+    return skills.open_library(root, source, name=arm.name) if source else None

@@ -22,6 +22,7 @@ from evalkit.journal import Journal
 from evalkit.markup import PROGRESS
 from evalkit.parameters import PlanParameters, RunParameters, find_root, find_run
 from evalkit.plan import Draft, draft, load_plan, seal_plan
+from evalkit.probed import with_probes
 from evalkit.records import Registration
 from evalkit.registration import load_registration, write_registration
 from evalkit.run import run_plan, utc_now
@@ -51,7 +52,9 @@ class Run:
     def analysis(self) -> Analysis:
         """Every reported number, judged."""
         rates = usage.parse_rates(files.package_data("prices.toml"))
-        return gates.judge(analyse(self.registration, self.journal, rates))
+        found = analyse(self.registration, self.journal, rates)
+        runs = self.folder.absolute().parent
+        return gates.judge(with_probes(found, self.registration, runs))
 
     @cached_property
     def trials(self) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Selection probes: what people type, and the skills that would serve it.
 
-`probes.toml` beside a library's skills holds them, apart from the cases. They are
-answered offline by the ranking alone, or by a model: `score` judges any answers.
+`probes.toml` beside a library's skills holds them, apart from the cases. `probing`
+has them answered, by the ranking alone or by a model; `score` judges any answers.
 """
 
 from __future__ import annotations
@@ -9,15 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from evalkit import files, routing
+from evalkit import files
 from evalkit.analysis.tallies import proportion
-from evalkit.conclusions import Proportion
+from evalkit.conclusions import ProbeScore, Proportion
 from evalkit.errors import InputError
-from evalkit.ranking import Ranker
 from evalkit.recall import Labelled, Recall, label, recall
-from evalkit.records import Library, Plan, Record, Selection
+from evalkit.records import (
+    AgentSeal,
+    ArmSeal,
+    Library,
+    Plan,
+    Record,
+    Registration,
+    Selection,
+    Wording,
+)
 
 FILE = "probes.toml"
+KEPT = "probes.json"
+FORMAT = 1
 ALL = "all"
 _PLAN = Plan("")
 
@@ -37,26 +47,6 @@ class ProbesFile(Record, frozen=True):
     probe: tuple[Probe, ...]
 
 
-class ProbeScore(Record, frozen=True):
-    """How the probes of a category were answered, with Wilson intervals.
-
-    `held` is the ceiling: of the probes that need a skill, those with an accepted
-    one among their candidates; `first` have it in the first place. `right` counts
-    all probes, `precise` those for which a skill was picked, and `spared` those
-    that need none: they got none, and no model would have to say so.
-    `n_failed` answers could not be read.
-    """
-
-    category: str
-    n: int
-    right: Proportion
-    first: Proportion
-    held: Proportion
-    precise: Proportion
-    spared: Proportion
-    n_failed: int
-
-
 class ProbeScores(Record, frozen=True):
     """Scores by category, the one named `all` last.
 
@@ -71,6 +61,33 @@ class ProbeScores(Record, frozen=True):
     categories: tuple[ProbeScore, ...]
     wrong: tuple[str, ...]
     out_of_reach: tuple[str, ...]
+
+
+class Answered(Record, frozen=True):
+    """What probes were answered, and all that it rests on; kept as `probes.json`.
+
+    `agent` is None where the ranking alone answered. `plan` holds the model and the
+    settings of routing; `run_source` is the digest of the code that ranked and asked,
+    and `n_calls` were made for it.
+    """
+
+    at: str
+    library: str
+    library_digest: str
+    triggers_digest: str
+    run_source: str
+    plan: Plan
+    agent: AgentSeal | None
+    n_calls: int
+    probes: tuple[Probe, ...]
+    answers: dict[str, Selection]
+    scores: ProbeScores
+    format: int = FORMAT
+
+    @property
+    def simulated(self) -> bool:
+        """True where a stand-in for an agent or a model chose."""
+        return self.agent is not None and self.agent.simulated
 
 
 def load_probes(path: Path, library: Library) -> tuple[Probe, ...]:
@@ -115,23 +132,10 @@ def open_probes(root: Path, source: str, library: Library) -> tuple[Probe, ...]:
     return load_probes(where.expanduser() / FILE, library)
 
 
-def answer(
-    probes: Sequence[Probe], library: Library, plan: Plan = _PLAN
-) -> dict[str, Selection]:
-    """What the ranking alone makes of each probe, by id."""
-    ranker = Ranker(library)
-    return {
-        probe.id: routing.choose(ranker.rank(probe.query, n=plan.n_candidates))
-        for probe in probes
-    }
-
-
-def score_offline(
-    probes: Sequence[Probe], library: Library, plan: Plan = _PLAN
-) -> ProbeScores:
-    """How the ranking alone answers probes."""
-    answers = answer(probes, library, plan)
-    return score(probes, answers, library=library.source, plan=plan, asked=False)
+def routed_arm(registration: Registration) -> ArmSeal | None:
+    """The arm whose library skills are routed from: all routed arms share one."""
+    arms = registration.arms
+    return next((seal for seal in arms if seal.arm.prompt is Wording.ROUTED), None)
 
 
 def score(

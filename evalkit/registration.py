@@ -37,6 +37,7 @@ READING_MODULES = frozenset(
         "parameters",
         "plots",
         "preflight",
+        "probed",
         "probes",
         "probing",
         "progress",

@@ -1,12 +1,15 @@
 """probes and recall: what people type, and whether the right skill can be had."""
 
+from datetime import UTC, datetime
+
 import pytest
 from conftest import REPOSITORY
 
-from evalkit import probes, recall, skills
+from evalkit import probes, probing, recall, skills
 from evalkit.errors import InputError
 from evalkit.records import Candidate, Plan, Selection
 
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
 GOOD = """
 [[probe]]
 id = "hello"
@@ -60,7 +63,7 @@ def test_a_wrong_probe_is_refused_with_its_place(root, library, old, new, said):
 
 def test_probes_are_answered_offline_by_category(root, library):
     found = probes.open_probes(_write(root, GOOD).parents[2], "current", library)
-    scores = probes.score_offline(found, library)
+    scores = probing.rank_probes(found, library, NOW).scores
     rows = {row.category: row for row in scores.categories}
     assert list(rows) == ["direct", "paraphrase", "none", "all"]
     assert (rows["direct"].right.k, rows["direct"].precise.n) == (1, 1)
@@ -97,7 +100,7 @@ def test_a_skill_admitted_wrongly_is_wrong_and_one_not_ranked_out_of_reach(
 ):
     text = GOOD.replace('["greeting"]', '["guide"]').replace("[]", '["guide"]')
     found = probes.load_probes(_write(root, text), library)
-    scores = probes.score_offline(found, library)
+    scores = probing.rank_probes(found, library, NOW).scores
     assert scores.wrong == ("hello",)
     assert scores.out_of_reach == ("hello", "shed")
 
@@ -105,7 +108,7 @@ def test_a_skill_admitted_wrongly_is_wrong_and_one_not_ranked_out_of_reach(
 def test_the_built_in_ranking_reaches_more_than_a_list_that_never_changes():
     built_in = skills.open_library(REPOSITORY, "current", name="x")
     found = probes.open_probes(REPOSITORY, "current", built_in)
-    reached = probes.score_offline(found, built_in).recall
+    reached = probing.rank_probes(found, built_in, NOW).scores.recall
     assert reached.n_held > 2 * reached.n_constant_held
 
 
@@ -113,7 +116,7 @@ def test_the_built_in_ranking_reaches_more_than_a_list_that_never_changes():
 def test_the_threshold_costs_at_most_one_in_twenty_in_each_half(half):
     built_in = skills.open_library(REPOSITORY, "current", name="x")
     found = probes.open_probes(REPOSITORY, "current", built_in)[half::2]
-    answers = probes.answer(found, built_in)
+    answers = probing.answer(found, built_in)
     labelled = [recall.label(p.expected, answers[p.id], Plan("")) for p in found]
     held = [one for one in labelled if one.held]
     lost = [one for one in held if one.picked is None and not one.asks]
@@ -123,7 +126,7 @@ def test_the_threshold_costs_at_most_one_in_twenty_in_each_half(half):
 def test_an_answer_too_few_is_refused_by_its_id(root, library):
     found = probes.load_probes(_write(root, GOOD), library)
     with pytest.raises(InputError, match="shed"):
-        probes.score(found[:2], probes.answer(found, library))
+        probes.score(found[:2], probing.answer(found, library))
 
 
 def test_recall_counts_the_ceiling_and_a_list_that_never_changes():

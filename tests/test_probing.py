@@ -8,7 +8,9 @@ import pytest
 import realroot
 from typer.testing import CliRunner
 
-from evalkit import cli
+from evalkit import cli, probing, tables
+from evalkit import plan as planning
+from evalkit.notebook import load
 
 pytestmark = [pytest.mark.needs_claude, pytest.mark.xdist_group("real-claude")]
 PROBES = """
@@ -84,7 +86,7 @@ def test_each_probe_is_admitted_or_asked_once(asked):
     }
     assert document["n_calls"] == 3
     assert len({line["session"] for line in stub.lines("asked")}) == 3
-    assert document["simulated"] is True
+    assert document["agent"]["simulated"] is True
 
 
 def test_accuracy_is_told_by_category(asked):
@@ -105,3 +107,16 @@ def test_what_was_asked_and_answered_is_kept(asked):
     assert json.loads((folder / "probes.json").read_text()) == document
     kept = {path.parent.parent.name for path in folder.rglob("select.requests.jsonl")}
     assert kept == {"wanted", "unwanted", "mistaken"}
+
+
+def test_a_run_with_that_library_agent_and_model_has_them_in_its_report(asked):
+    document, root, _ = asked
+    plan = planning.load_plan(root.parent / "plan.toml")
+    now = "2026-11-30T05:00:00.000+00:00"
+    run = planning.seal_plan(plan, root, now=lambda: now)
+    analysis = load(run).analysis
+    (found,) = analysis.probed
+    assert (found.asked, found.simulated, found.n_calls) == (True, True, 3)
+    assert (found.exact.k, found.exact.n, found.choices.wrong) == (3, 4, 1)
+    assert f"SIMULATED: {document['plan']['model']}" in tables.probes(analysis).text
+    assert probing.open_asked(load(run).registration, root).agent.selects

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from evalkit.analysis.choices import Pick, choices, overlap, recalled, skill_rows
 from evalkit.analysis.tallies import proportion
-from evalkit.conclusions import NONE, RouteRow, Routing, RoutingCell
+from evalkit.conclusions import (
+    NONE,
+    Accuracy,
+    Proportion,
+    RouteRow,
+    Routing,
+    RoutingCell,
+)
 from evalkit.facts import Trial, steps_of
 from evalkit.outcomes import SELECT
-from evalkit.records import ArmSeal, Registration, Selection, StepResult, Wording
+from evalkit.records import (
+    ArmSeal,
+    Plan,
+    Registration,
+    Selection,
+    StepResult,
+    Wording,
+)
 
 QUERIES = "queries"
 STEPS = "steps of trials"
@@ -68,37 +84,66 @@ def _routing(
     chosen: Sequence[_Chosen],
     skills: _Skills,
 ) -> Routing:
-    confidence = registration.plan.confidence
     picks = [_pick(one, skills.get(one.query, ())) for one in chosen]
     # Repeats of a query that all choose alike are one observation, not many.
     distinct = list(dict.fromkeys(picks))
     queries = list(dict.fromkeys(pick.query for pick in picks))
     alike = len(distinct) == len(queries)
-    seen = distinct if alike else picks
-    needing = [pick for pick in seen if pick.canonical]
-    cells = Counter((_label(pick.canonical), _label(pick.picked)) for pick in picks)
-    by_skill = skill_rows(seen)
-    return Routing(
-        arm=seal.arm.name,
+    found = accuracy(
+        distinct if alike else picks,
+        every=picks,
         unit=QUERIES if alike else STEPS,
-        n_queries=len(queries),
+        library=seal.skills,
+        plan=registration.plan,
+    )
+    return Routing(
+        **msgspec.structs.asdict(found),
+        arm=seal.arm.name,
         n_steps=len(picks),
-        exact=proportion((pick.exact for pick in seen), confidence),
-        exact_ceiling=proportion((pick.exact_possible for pick in seen), confidence),
-        any_hit=proportion((pick.any_hit for pick in needing), confidence),
-        any_hit_ceiling=proportion((pick.held for pick in needing), confidence),
-        nothing_picked=proportion((not pick.picked for pick in seen), confidence),
-        choices=choices(seen),
-        recalled=recalled(
-            picks, seal.skills, n_candidates=registration.plan.n_candidates
-        ),
-        overlap=overlap(seen, by_skill),
-        skills=by_skill,
-        cells=tuple(RoutingCell(*pair, n) for pair, n in sorted(cells.items())),
         rows=tuple(
             _row([one for one in chosen if one.query == query], skills.get(query, ()))
             for query in queries
         ),
+    )
+
+
+def accuracy(
+    picks: Sequence[Pick],
+    *,
+    every: Sequence[Pick],
+    unit: str,
+    library: Collection[str],
+    plan: Plan,
+) -> Accuracy:
+    """How well choices came out.
+
+    Args:
+        picks: The choices that count as observations.
+        every: All choices.
+        unit: What an observation is.
+        library: Names of the skills that there are.
+        plan: Holds the length of the candidates' lists, and the confidence.
+    """
+
+    def share(hits: Iterable[bool]) -> Proportion:
+        return proportion(hits, plan.confidence)
+
+    needing = [pick for pick in picks if pick.canonical]
+    cells = Counter((_label(pick.canonical), _label(pick.picked)) for pick in every)
+    by_skill = skill_rows(picks)
+    return Accuracy(
+        unit=unit,
+        n_queries=len({pick.query for pick in picks}),
+        exact=share(pick.exact for pick in picks),
+        exact_ceiling=share(pick.exact_possible for pick in picks),
+        any_hit=share(pick.any_hit for pick in needing),
+        any_hit_ceiling=share(pick.held for pick in needing),
+        nothing_picked=share(not pick.picked for pick in picks),
+        choices=choices(picks),
+        recalled=recalled(every, library, n_candidates=plan.n_candidates),
+        overlap=overlap(picks, by_skill),
+        skills=by_skill,
+        cells=tuple(RoutingCell(*pair, n) for pair, n in sorted(cells.items())),
     )
 
 

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from evalkit.cli import calibrating, proving, reading, running
+from evalkit.cli import calibrating, choosing, proving, reading, running
 from evalkit.errors import EvalkitError
 
 app = typer.Typer(
@@ -36,7 +36,7 @@ _COMMANDS = (
     reading.export,
     reading.replicate,
     reading.compare,
-    reading.route,
+    choosing.route,
     reading.doctor,
 )
 for _command in _COMMANDS:

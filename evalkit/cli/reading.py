@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evalkit.cli.options import (
-    DEFAULTS,
     HERE,
     JsonOption,
     OtherArgument,
     RootOption,
     RunArgument,
-    WorkersOption,
     show,
 )
 
@@ -72,55 +69,6 @@ def compare(run: RunArgument, other: OtherArgument) -> None:
     from evalkit import replication
 
     replication.compare(run, other)
-
-
-def route(
-    query: Annotated[
-        str | None, typer.Option("--query", help="What a user would type.")
-    ] = None,
-    probes: Annotated[
-        bool, typer.Option("--probes", help="Answer the library's probes.toml.")
-    ] = False,
-    ask: Annotated[
-        Path | None,
-        typer.Option("--ask", help="Plan as TOML: have its agent choose, once each."),
-    ] = None,
-    library: Annotated[
-        str, typer.Option(help="Skills: folder or folder@ref.")
-    ] = "current",
-    workers: WorkersOption = 2,
-    root: RootOption = HERE,
-    as_json: JsonOption = False,
-) -> None:
-    """Rank a library's skills for a text, or for its probes; asks no model unless told."""
-    from evalkit import console, skills
-    from evalkit.probes import open_probes, score_offline
-    from evalkit.ranking import Ranker
-    from evalkit.routing import choose, to_ask
-
-    if (query is None) != probes or (ask and not probes):
-        raise typer.BadParameter("give --query TEXT or --probes; --ask needs --probes")
-    found = skills.open_library(root, library, name="route")
-    if query is not None:
-        chosen = choose(Ranker(found).rank(query, n=DEFAULTS.n_candidates))
-        asked = to_ask(chosen, DEFAULTS.min_rank_score)
-        show(chosen, as_json, console.route_lines(chosen, asks=bool(asked)))
-        return
-    listed = open_probes(root, library, found)
-    if ask is None:
-        scores = score_offline(listed, found)
-        show(scores, as_json, console.probe_lines(scores))
-        return
-    from evalkit.plan import load_plan, open_plan
-    from evalkit.probing import ask_probes
-
-    inputs = open_plan(load_plan(ask), root)
-    folder = root / "runs" / f"probes-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    with console.bar("probes") as told:
-        answered = ask_probes(
-            listed, found, inputs, folder, n_workers=workers, done=told
-        )
-    show(answered, as_json, console.asked_lines(answered, folder.name))
 
 
 def show_transcript(

@@ -32,6 +32,19 @@ from evalkit.conclusions.record import (
     RegradeRow,
     Seals,
 )
+from evalkit.conclusions.routing import (
+    Accuracy,
+    Choices,
+    Overlap,
+    Probed,
+    ProbeScore,
+    Recalled,
+    RouteRow,
+    Routing,
+    RoutingCell,
+    SkillRow,
+    Unlike,
+)
 from evalkit.conclusions.scores import (
     CaseArm,
     CaseContrast,
@@ -53,16 +66,9 @@ from evalkit.conclusions.spending import (
 )
 from evalkit.conclusions.times import TimeContrast, TimePoint, TimeRow
 from evalkit.conclusions.treatment import (
-    Choices,
-    Overlap,
-    Recalled,
     Received,
     ReceivedRow,
-    RouteRow,
-    Routing,
-    RoutingCell,
     SharedSkills,
-    SkillRow,
     Stray,
     TreatmentRow,
 )
@@ -75,6 +81,7 @@ __all__ = [
     "READY",
     "REDESIGN",
     "UNDECIDED",
+    "Accuracy",
     "Analysis",
     "ArmSummary",
     "AttemptRow",
@@ -105,6 +112,8 @@ __all__ = [
     "PairedPasses",
     "PassRow",
     "Point",
+    "ProbeScore",
+    "Probed",
     "Proportion",
     "PurposeRow",
     "Recalled",
@@ -128,6 +137,7 @@ __all__ = [
     "TimeRow",
     "Tokens",
     "TreatmentRow",
+    "Unlike",
     "UsageReport",
 ]
 
@@ -203,8 +213,10 @@ class Analysis(Record, frozen=True):
     """Every reported number of a run.
 
     `question` is the estimand, `sentence` says it for a reader. `gate_verdict` is there
-    where the run is itself a gate run, `gate_run` where it rests on one. `gates` is
-    empty and `status` `not-judged` until `gates.judge` has read the rest.
+    where the run is itself a gate run, `gate_run` where it rests on one. `probed` is
+    empty until `probed.with_probes` has looked for answers to probes, `paged` until
+    `paged.with_pages` has for pages of trials, by key; `gates` is empty and `status`
+    `not-judged` until `gates.judge` has read the rest.
     """
 
     run: str
@@ -250,6 +262,9 @@ class Analysis(Record, frozen=True):
     gate_verdict: GateVerdict | None
     gate_run: GateSeal | None
     limits: tuple[str, ...]
+    probed: tuple[Probed, ...] = ()
+    probed_unlike: tuple[Unlike, ...] = ()
+    probed_refusal: str | None = None
     gates: tuple[Gate, ...] = ()
     status: str = "not-judged"
     status_sentence: str = ""

@@ -1,6 +1,11 @@
 """Text for a terminal: lines for each thing a command shows, and a bar."""
 
-from evalkit.console.choosing import asked_lines, probe_lines, recall_lines, route_lines
+from evalkit.console.choosing import (
+    answered_lines,
+    probe_lines,
+    recall_lines,
+    route_lines,
+)
 from evalkit.console.layout import bar
 from evalkit.console.planning import outline_lines
 from evalkit.console.proving import (
@@ -23,7 +28,7 @@ from evalkit.console.running import (
 
 __all__ = [
     "ambiguity_lines",
-    "asked_lines",
+    "answered_lines",
     "audit_lines",
     "bar",
     "corpus_lines",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evalkit.console.layout import align, share
-from evalkit.probes import ProbeScores
-from evalkit.probing import Asked
+from evalkit.probes import Answered, ProbeScores
 from evalkit.recall import Recall
 from evalkit.records import Candidate, Selection
 
@@ -45,15 +44,17 @@ def recall_lines(found: Recall) -> list[str]:
     ]
 
 
-def asked_lines(asked: Asked, kept: str) -> list[str]:
-    """Who was asked, what came out, and where it is kept."""
-    stamp = " (SIMULATED)" if asked.simulated else ""
-    return [
-        f"{asked.agent} {asked.version}{stamp}, model {asked.model}: {asked.n_calls} "
-        f"of {len(asked.answers)} probes took a call",
-        *probe_lines(asked.scores),
-        f"kept in runs/{kept}",
-    ]
+def answered_lines(answered: Answered, kept: str) -> list[str]:
+    """Who answered, what came out, and where it is kept."""
+    agent, n = answered.agent, len(answered.answers)
+    stamp = " (SIMULATED)" if answered.simulated else ""
+    who = (
+        f"{agent.name} {agent.version}{stamp}, model {answered.plan.model}: "
+        f"{answered.n_calls} of {n} probes took a call"
+        if agent
+        else f"{n} probes, answered by the ranking alone"
+    )
+    return [who, *probe_lines(answered.scores), f"kept in runs/{kept}"]
 
 
 def probe_lines(found: ProbeScores) -> list[str]:

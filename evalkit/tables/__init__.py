@@ -10,6 +10,7 @@ from evalkit.tables.conduct import agent, attempts
 from evalkit.tables.costs import price, spent, time
 from evalkit.tables.inference import detectable, hypotheses, robustness
 from evalkit.tables.passing import gate_run, passes
+from evalkit.tables.probes import probes
 from evalkit.tables.record import fragility, limits, seals
 from evalkit.tables.results import answer, arms, contrasts, flow, gates
 from evalkit.tables.routing import routing
@@ -34,6 +35,7 @@ __all__ = [
     "limits",
     "passes",
     "price",
+    "probes",
     "received",
     "replication",
     "robustness",
