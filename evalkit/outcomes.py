@@ -24,6 +24,7 @@ TABLE: dict[Ended, Outcome] = {
     Ended.MODEL_MISSING: Outcome.INFRASTRUCTURE,
     Ended.SANDBOX_FAULT: Outcome.INFRASTRUCTURE,
     Ended.INTERRUPTED: Outcome.INFRASTRUCTURE,
+    Ended.DEPARTED: Outcome.INFRASTRUCTURE,
 }
 STOPS_RUN = frozenset({Ended.LOGIN_FAILED, Ended.MODEL_MISSING, Ended.SANDBOX_FAULT})
 """Facts that would repeat for every trial, so the run stops at once."""

@@ -12,6 +12,10 @@ from typing import Annotated
 import msgspec
 
 FORMAT = 1
+SIMULATED = "SIMULATED"
+"""The stamp of what a stand-in for an agent or its model took part in."""
+REPLAY = "REPLAY"
+"""The stamp of what was played again from a recording: no new measurement."""
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Dollars = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -326,9 +330,10 @@ class GateRule(Record, frozen=True):
 class Plan(Record, frozen=True):
     """Every input of an experiment, and the only place with defaults.
 
-    `gate_run` names the gate run that a main run rests on. `confirmatory` holds the
-    comparisons that count, as `arm against comparator`; None leaves it to the plan:
-    every arm against the first comparator.
+    `gate_run` names the gate run that a main run rests on, `replay_run` the run whose
+    recording answers in its model's place. `confirmatory` holds the comparisons that
+    count, as `arm against comparator`; None leaves it to the plan: every arm against
+    the first comparator.
     """
 
     corpus: str
@@ -337,6 +342,7 @@ class Plan(Record, frozen=True):
     design: Layout = Layout.BLOCKS
     gate_rule: GateRule | None = None
     gate_run: str | None = None
+    replay_run: str | None = None
     agent: str = "scripted"
     model: str = "claude-opus-5-5"
     effort: str | None = None
@@ -448,6 +454,20 @@ class GateSeal(Record, frozen=True):
     verdict: str
 
 
+class ReplaySeal(Record, frozen=True):
+    """What is registered of the recorded run that a replay plays again.
+
+    `attempts` holds, by trial, the numbers of those that ended, in the order in which
+    they are played. `simulated` is the recorded run's own stamp.
+    """
+
+    run: str
+    registration: str
+    journal_head: str
+    simulated: bool
+    attempts: dict[str, tuple[int, ...]]
+
+
 class Registration(Record, frozen=True):
     """A sealed plan: what will run, in which order, on exactly which inputs."""
 
@@ -467,14 +487,32 @@ class Registration(Record, frozen=True):
     run_source: str
     analysis_source: str
     gate: GateSeal | None = None
+    replay: ReplaySeal | None = None
     format: int = FORMAT
     digest: str = ""
 
     @property
     def run_id(self) -> str:
-        """`<yyyymmdd>-<corpus>-<first 8 of the digest>`, path-safe."""
+        """`<yyyymmdd>-<corpus>-<first 8 of the digest>`, path-safe.
+
+        That of a replay is the recorded run's, and `-replay`.
+        """
+        if self.replay is not None:
+            return f"{self.replay.run}-replay"
         day = self.created_at[:10].replace("-", "")
         return f"{day}-{self.plan.corpus}-{self.digest[:8]}"
+
+    @property
+    def stamp(self) -> str | None:
+        """The word that stands on all that is made of it; None for a measurement."""
+        return stamp_of(self.replay, simulated=self.agent.simulated)
+
+
+def stamp_of(replay: ReplaySeal | None, *, simulated: bool) -> str | None:
+    """What a run is, where it measures no model; see `Registration.stamp`."""
+    if replay is not None:
+        return f"{REPLAY}, {SIMULATED}" if replay.simulated else REPLAY
+    return SIMULATED if simulated else None
 
 
 class TrialSpec(Record, frozen=True):
@@ -502,6 +540,7 @@ class Ended(StrEnum):
     LOGIN_FAILED = "login_failed"
     MODEL_MISSING = "model_missing"
     SANDBOX_FAULT = "sandbox_fault"
+    DEPARTED = "departed"
     INTERRUPTED = "interrupted"
 
 
@@ -549,6 +588,7 @@ class Passage(StrEnum):
     `truncated`: the answer ended before its last event. `failed`: the provider
     answered with an error. `unreachable`: it did not answer. `closed`: the call
     was over while the request was under way. `refused`: it never left us.
+    `departed`: it is none that was recorded, in a replay.
     """
 
     COMPLETE = "complete"
@@ -558,6 +598,7 @@ class Passage(StrEnum):
     CLIENT_GONE = "client-gone"
     CLOSED = "closed"
     REFUSED = "refused"
+    DEPARTED = "departed"
 
 
 class Exchange(Record, frozen=True):
@@ -566,7 +607,9 @@ class Exchange(Record, frozen=True):
     `n` counts within a call. `model` is what was asked for, `served` what the
     provider said it was. `refused_by` names the cap that was reached. `listed`
     holds the skills the request told the model of, `carried` the names of the
-    marks found in it. `http_status` is what the agent got.
+    marks found in it. `http_status` is what the agent got. `recorded` is sha256 of
+    what a recording holds of it, None where nothing was recorded. `varied` names, in a
+    replay, what it was allowed to differ in from the recorded request, and did.
     """
 
     n: int
@@ -590,6 +633,8 @@ class Exchange(Record, frozen=True):
     n_request_bytes: int = 0
     n_answer_bytes: int = 0
     detail: str = ""
+    recorded: str | None = None
+    varied: tuple[str, ...] = ()
 
     @property
     def is_priced(self) -> bool:

@@ -45,6 +45,7 @@ READING_MODULES = frozenset(
         "readiness",
         "recall",
         "regrade",
+        "replay",
         "replication",
         "sanitise",
         "scaffold",
@@ -60,6 +61,8 @@ ADDED = {
     "plan.design": Layout.BLOCKS.value,
     "plan.gate_rule": None,
     "plan.gate_run": None,
+    "plan.replay_run": None,
+    "replay": None,
 }
 """Fields that came after the first registrations were sealed, and what they hold
 where nothing was said."""

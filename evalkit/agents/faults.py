@@ -16,7 +16,9 @@ BY_STATUS = {
 """What an answer with an error says; every other one is a fault of the provider."""
 KILLED = frozenset({-15, -9, -2, 130, 137, 143})
 """Exit codes of a process ended by SIGTERM, SIGKILL or SIGINT, or its sandbox's."""
-UNBILLED = frozenset({Passage.FAILED, Passage.REFUSED, Passage.UNREACHABLE})
+UNBILLED = frozenset(
+    {Passage.FAILED, Passage.REFUSED, Passage.UNREACHABLE, Passage.DEPARTED}
+)
 TOO_LONG = re.compile(r"too long|too large|context.{0,3}length|maximum context", re.I)
 """What providers say of a request that an agent let grow beyond the model."""
 STALLED_SHARE = 0.25
@@ -31,7 +33,10 @@ NAMES = {
 def stopped_by_us(
     finished: Finished, exchanges: Sequence[Exchange]
 ) -> tuple[Ended, str] | None:
-    """The limit of ours that ended a call, if one did."""
+    """The limit of ours, or the end of a recording, that ended a call, if one did."""
+    for one in exchanges:
+        if one.passage is Passage.DEPARTED:
+            return Ended.DEPARTED, one.detail
     caps = [one.refused_by for one in exchanges if one.refused_by]
     if caps:
         told = f"the trial's registered cap of {caps[0]} was reached"

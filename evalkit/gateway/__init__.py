@@ -29,10 +29,12 @@ from evalkit.gateway.terms import (
     Orders,
     Provider,
     Start,
+    Taped,
     Tell,
     Told,
     Trial,
 )
+from evalkit.gateway.varying import Rule
 from evalkit.records import Exchange, Request
 from evalkit.usage import LIST, Rates, price
 from evalkit.wire import GoneError, Wire
@@ -45,6 +47,8 @@ __all__ = [
     "Gateway",
     "Header",
     "Provider",
+    "Rule",
+    "Taped",
     "Trial",
 ]
 
@@ -73,6 +77,8 @@ class Gateway:
         provider: Where models answer.
         models: Those registered; no other is asked.
         record: Whether bodies are kept.
+        varies: For a replay: what requests may differ in from those recorded. Then
+            recordings answer, and nothing is connected to.
         rates: Prices, for caps in dollars.
         accounting: How requests are priced, as for `usage.price`.
     """
@@ -84,6 +90,7 @@ class Gateway:
         models: tuple[str, ...],
         *,
         record: bool = False,
+        varies: tuple[Rule, ...] | None = None,
         rates: Rates = NO_RATES,
         accounting: str = LIST,
     ) -> None:
@@ -96,6 +103,7 @@ class Gateway:
             folder=str(folder.absolute()),
             socket="",
             record=record,
+            varies=varies,
         )
         self._lock = threading.Lock()
         self._open = ExitStack()
@@ -138,8 +146,8 @@ class Gateway:
         """Of its process."""
         return self._running.pid
 
-    def open(self, trial: Trial) -> Admission:
-        """Let one call of an agent make requests.
+    def open(self, trial: Trial, taped: Taped | None = None) -> Admission:
+        """Let one call of an agent make requests, in a replay those recorded.
 
         Raises:
             InputError: Its name is no safe path, or a cap in dollars is set and a
@@ -149,7 +157,7 @@ class Gateway:
         files.safe_relative(trial.name)
         self._check_prices(trial.caps)
         token = f"evalkit-{secrets.token_urlsafe(32)}"
-        self._ask(Open(token, trial))
+        self._ask(Open(token, trial, taped))
         return Admission(token, self._socket, self._url)
 
     def close(self, token: str) -> tuple[Exchange, ...]:

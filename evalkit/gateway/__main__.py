@@ -80,8 +80,8 @@ class _Clerk:
             return Told(port=port)
         assert self._server is not None
         match order:
-            case Open(token, trial):
-                self._server.open(token, trial)
+            case Open(token, trial, taped):
+                self._server.open(token, trial, taped)
                 return Told()
             case Close(token):
                 return Told(n_rows=await self._server.close(token))

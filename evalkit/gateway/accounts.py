@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from evalkit.gateway.meter import Meter
+from evalkit.gateway.sources import Source
 from evalkit.gateway.terms import Caps, Trial
 from evalkit.records import Exchange, Passage, Request
 from evalkit.transcript.rows import Tokens
@@ -20,7 +21,7 @@ MAX_REFUSALS = 100
 MIN_TOKENS = 1_000
 """Held for a request at least, as long as none of its trial has told its usage."""
 BYTES_PER_TOKEN = 4
-NOT_CHARGED = frozenset({Passage.FAILED, Passage.UNREACHABLE})
+NOT_CHARGED = frozenset({Passage.FAILED, Passage.UNREACHABLE, Passage.DEPARTED})
 
 
 class Amount(NamedTuple):
@@ -115,9 +116,12 @@ class Account:
 class Opened:
     """One call of an agent: its account, requests under way, and rows."""
 
-    def __init__(self, trial: Trial, account: Account, folder: str | None) -> None:
+    def __init__(
+        self, trial: Trial, account: Account, source: Source, folder: str | None
+    ) -> None:
         self.trial = trial
         self.account = account
+        self.source = source
         self.recordings = folder
         self.is_open = True
         self.under_way: set[Task[object]] = set()

@@ -1,22 +1,17 @@
-"""What the gateway writes down: `gateway.jsonl`, and bodies where asked to."""
+"""What the gateway writes down of each request: `gateway.jsonl`."""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from evalkit.gateway.terms import Caps
-from evalkit.gateway.withheld import Secret, Stream
 from evalkit.records import Exchange, Record
 
 FILE = "gateway.jsonl"
-RECORDINGS = "recordings"
-SECRET_HEADERS = frozenset(
-    {"authorization", "x-api-key", "cookie", "set-cookie", "proxy-authorization"}
-)
 MAX_DETAIL_CHARS = 300
 MAX_STRANGERS = 1000
 """Lines kept of requests that belong to no call; anybody can make any number."""
@@ -98,64 +93,3 @@ class Notes:
         except OSError as error:
             where = error.filename or self._path
             self.fault = f"{where}: {error.strerror or error}"
-
-
-class Recording:
-    """Bodies of one request, without the credential: both as they came."""
-
-    def __init__(self, stem: Path, notes: Notes, secret: Secret) -> None:
-        self._stem = stem
-        self._notes = notes
-        self._secret = secret
-        self._answer = Stream(secret)
-
-    def asked(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Keep a request, its headers without what is secret."""
-        told = {
-            "path": self._secret.out_of(path),
-            "headers": self._open_headers(headers),
-            "body": msgspec.Raw(self._secret.out_of_bytes(body)),
-        }
-        data = msgspec.json.encode(told)
-        self._notes.keep(lambda: self._path("request.json").write_bytes(data))
-
-    def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """Keep the head of an answer."""
-        told = {"status": status, "headers": self._open_headers(headers)}
-        data = msgspec.json.encode(told)
-        self._notes.keep(lambda: self._path("answer.json").write_bytes(data))
-
-    def add(self, chunk: bytes) -> None:
-        """Keep the next bytes of an answer."""
-        self._notes.keep(lambda: self._append(self._answer.take(chunk)))
-
-    def end(self) -> None:
-        """Keep the last bytes."""
-        if rest := self._answer.end():
-            self._notes.keep(lambda: self._append(rest))
-
-    def _open_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        clean = self._secret.out_of_headers(headers)
-        lower = {name.lower(): value for name, value in clean.items()}
-        return {k: v for k, v in lower.items() if k not in SECRET_HEADERS}
-
-    def _append(self, chunk: bytes) -> None:
-        with self._path("answer.body").open("ab") as opened:
-            opened.write(chunk)
-
-    def _path(self, ending: str) -> Path:
-        return self._stem.with_name(f"{self._stem.name}.{ending}")
-
-
-def recording_folder(run: Path, name: str) -> Path:
-    """A new folder for the bodies of a call; one of the same name is left alone."""
-    wanted = run / RECORDINGS / name
-    wanted.parent.mkdir(parents=True, exist_ok=True)
-    for n in range(1, 1000):
-        folder = wanted if n == 1 else wanted.with_name(f"{wanted.name}~{n}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
-    raise FileExistsError(wanted)

@@ -1,4 +1,4 @@
-"""One request on its way to the provider, its answer on the way back, and its row."""
+"""One request on its way to who answers it, the answer on its way back, and its row."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
 
 from evalkit.gateway import replies
 from evalkit.gateway.contents import Contents
 from evalkit.gateway.meter import Meter
-from evalkit.gateway.notes import MAX_DETAIL_CHARS, Recording
+from evalkit.gateway.notes import MAX_DETAIL_CHARS
+from evalkit.gateway.recording import Recording
 from evalkit.gateway.replies import Refusal
+from evalkit.gateway.sources import (
+    Answer,
+    BrokenError,
+    DepartedError,
+    Source,
+    UnreachableError,
+    is_stream,
+)
 from evalkit.gateway.terms import Header, Provider
 from evalkit.gateway.withheld import Secret
 from evalkit.records import Exchange, Passage
@@ -35,7 +43,7 @@ MAX_NAME_CHARS = 200
 
 
 class Passing:
-    """Carries one request through; afterwards `row` tells what was seen."""
+    """Carries one request through; afterwards `end` tells what was seen."""
 
     def __init__(
         self,
@@ -45,7 +53,7 @@ class Passing:
         meter: Meter,
         *,
         provider: Provider,
-        client: aiohttp.ClientSession,
+        source: Source,
         recording: Recording | None,
         now: Callable[[], str],
     ) -> None:
@@ -55,7 +63,7 @@ class Passing:
         self._meter = meter
         self._provider = provider
         self._secret = Secret(provider.credential)
-        self._client = client
+        self._source = source
         self._recording = recording
         self._started_at = now()
         self._clock_s = time.monotonic()
@@ -64,32 +72,36 @@ class Passing:
         self._status: int | None = None
         self._path = ""
         self._detail = ""
+        self._varied: tuple[str, ...] = ()
+        self._is_broken = False
         self.passage = Passage.CLIENT_GONE
 
     async def carry(self, request: web.Request) -> web.StreamResponse:
-        """Ask the provider, and pass its answer on as it comes."""
+        """Ask, and pass the answer on as it comes."""
         self._path = request.path
         headers = sent_headers(request.headers, self._provider)
         if self._recording:
             self._recording.asked(request.path_qs, headers, self._body)
-        query = f"?{request.query_string}" if request.query_string else ""
-        asking = self._client.post(
-            self._provider.url.rstrip("/") + request.path + query,
-            data=self._body,
-            headers=headers,
-            allow_redirects=False,
-        )
+        asking = self._source.ask(request.path_qs, headers, self._body)
         try:
-            upstream = await asking
-        except (aiohttp.ClientError, OSError) as error:
-            return self._unreachable(error)
-        async with upstream:
-            if upstream.status >= 400:
-                return await self._pass_error(upstream)
-            return await self._pass(request, upstream)
+            async with asking as answer:
+                self._varied = answer.varied
+                if answer.status >= 400:
+                    return await self._pass_error(answer)
+                return await self._pass(request, answer)
+        except UnreachableError as error:
+            said = self._secret.out_of(str(error))
+            refusal = Refusal(502, f"the provider cannot be reached: {said}")
+            return self._refuse(refusal, Passage.UNREACHABLE, said)
+        except DepartedError as error:
+            refusal = replies.departed(str(error))
+            return self._refuse(refusal, Passage.DEPARTED, str(error))
 
-    def row(self) -> Exchange:
-        """What was seen of it so far."""
+    def end(self) -> Exchange:
+        """Keep the last of it; what was seen of it."""
+        recorded = None
+        if self._recording:
+            recorded = self._recording.end(broken=self._is_broken)
         used = self._meter.tokens
         detail = self._secret.out_of(self._detail or self._meter.error)
         served = self._meter.served and self._secret.out_of(self._meter.served)
@@ -114,65 +126,67 @@ class Passing:
             n_request_bytes=len(self._body),
             n_answer_bytes=self._n_answer_bytes,
             detail=detail[:MAX_DETAIL_CHARS],
+            recorded=recorded,
+            varied=self._varied,
         )
 
-    async def _pass(
-        self, request: web.Request, upstream: aiohttp.ClientResponse
-    ) -> web.StreamResponse:
-        streams = upstream.content_type == "text/event-stream"
-        headers = self._secret.out_of_headers(returned_headers(upstream.headers))
-        response = web.StreamResponse(status=upstream.status, headers=headers)
-        self._status = upstream.status
-        self._record_head(upstream.status, headers)
+    async def _pass(self, request: web.Request, answer: Answer) -> web.StreamResponse:
+        streams = is_stream(answer.headers)
+        headers = self._secret.out_of_headers(returned_headers(answer.headers))
+        response = web.StreamResponse(status=answer.status, headers=headers)
+        self._status = answer.status
+        self._record_head(answer.status, headers)
         await response.prepare(request)
         whole = bytearray()
         try:
-            async for chunk in upstream.content.iter_any():
+            async for chunk in answer.pieces():
                 self._note_chunk(chunk)
                 if streams:
                     self._meter.take_stream(chunk)
                 else:
                     whole += chunk
                 await response.write(chunk)
-        except (aiohttp.ClientPayloadError, aiohttp.ClientOSError) as error:
+        except BrokenError as error:
             # The client must see the cut too, not an answer that ends well.
-            self._end(Passage.TRUNCATED, str(error))
+            self._is_broken = True
+            self._ended(Passage.TRUNCATED, str(error))
             abort(request)
             return response
         if not streams:
             self._meter.take_whole(bytes(whole))
         cut = streams and not self._meter.is_whole
-        self._end(Passage.TRUNCATED if cut else Passage.COMPLETE)
+        self._ended(Passage.TRUNCATED if cut else Passage.COMPLETE)
         with suppress(ConnectionError):  # it has all it asked for
             await response.write_eof()
         return response
 
-    async def _pass_error(self, upstream: aiohttp.ClientResponse) -> web.Response:
-        self._status = upstream.status
-        headers = self._secret.out_of_headers(returned_headers(upstream.headers))
+    async def _pass_error(self, answer: Answer) -> web.Response:
+        self._status = answer.status
+        headers = self._secret.out_of_headers(returned_headers(answer.headers))
         try:
-            body = await upstream.read()
-        except aiohttp.ClientError as error:
-            return self._unreachable(error)
-        if upstream.status in {401, 403}:
+            body = b"".join([piece async for piece in answer.pieces()])
+        except BrokenError as error:
+            raise UnreachableError(str(error)) from error
+        if answer.status in {401, 403}:
             body = Refusal(401, replies.WITHHELD).body(self._provider.dialect)
             headers = CIMultiDict({"content-type": "application/json"})
         body = self._secret.out_of_bytes(body)
-        self._record_head(upstream.status, headers)
+        self._record_head(answer.status, headers)
         self._note_chunk(body)
         self._meter.take_whole(body)
-        self._end(Passage.FAILED)
-        return web.Response(status=upstream.status, headers=headers, body=body)
+        self._ended(Passage.FAILED)
+        return web.Response(status=answer.status, headers=headers, body=body)
 
-    def _unreachable(self, error: Exception) -> web.Response:
-        said = self._secret.out_of(f"{type(error).__name__}: {error}")
-        refusal = Refusal(502, f"the provider cannot be reached: {said}")
+    def _refuse(self, refusal: Refusal, passage: Passage, said: str) -> web.Response:
         self._status = refusal.status
-        body = refusal.body(self._provider.dialect)
-        self._end(Passage.UNREACHABLE, said)
-        return web.json_response(body=body, status=refusal.status)
+        self._ended(passage, said)
+        return web.json_response(
+            body=refusal.body(self._provider.dialect),
+            status=refusal.status,
+            headers=refusal.headers,
+        )
 
-    def _end(self, passage: Passage, detail: str = "") -> None:
+    def _ended(self, passage: Passage, detail: str = "") -> None:
         self.passage, self._detail = passage, detail
 
     def _record_head(self, status: int, headers: Mapping[str, str]) -> None:

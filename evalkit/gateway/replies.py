@@ -23,7 +23,7 @@ KINDS = {
     502: "api_error",
 }
 NEVER_S = 86_400
-"""Told as `retry-after` where a cap is reached: clients then end at once."""
+"""Told as `retry-after` where no further request is answered: clients end at once."""
 
 
 class Refusal(Record, frozen=True):
@@ -64,6 +64,11 @@ def not_registered(model: str, models: tuple[str, ...]) -> Refusal:
     return Refusal(
         400, f"model {model[:100]} is not registered, only {', '.join(models)}"
     )
+
+
+def departed(how: str) -> Refusal:
+    """For a request, in a replay, that is none of those recorded."""
+    return Refusal(429, f"the replay departed from its recording: {how}")
 
 
 def over_cap(name: str, allows: str) -> Refusal:

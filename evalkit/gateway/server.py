@@ -10,14 +10,18 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from evalkit.gateway import contents, notes, passing, replies
+from evalkit.gateway import contents, passing, recording, replies
 from evalkit.gateway.accounts import MAX_REFUSALS, Account, Opened, Taking, cost_by
 from evalkit.gateway.contents import Contents, UnreadableError
 from evalkit.gateway.meter import Meter
-from evalkit.gateway.notes import Notes, Recording
+from evalkit.gateway.notes import Notes
 from evalkit.gateway.passing import Passing
+from evalkit.gateway.recording import Recording
 from evalkit.gateway.replies import Refusal
-from evalkit.gateway.terms import Start, Trial
+from evalkit.gateway.sources import Network, Source
+from evalkit.gateway.tape import Tape
+from evalkit.gateway.terms import Start, Taped, Trial
+from evalkit.gateway.varying import Varying
 from evalkit.gateway.withheld import Secret
 from evalkit.records import Exchange, Passage
 from evalkit.wire import MAX_LINE_BYTES
@@ -49,15 +53,7 @@ class Server:
     async def start(self) -> int:
         """Begin to listen; gives the port on loopback."""
         given = self._given
-        self._client = aiohttp.ClientSession(
-            # No connection is used twice: one that the provider has just closed
-            # would fail a request through no fault of the agent's.
-            connector=aiohttp.TCPConnector(limit=0, force_close=True),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            skip_auto_headers=("user-agent", "content-type"),
-        )
+        self._client = None if given.varies is not None else new_client()
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_route("*", "/{path:.*}", self._serve)
         # Without it a request goes on, and is paid for, after its client is gone.
@@ -70,18 +66,20 @@ class Server:
         Path(given.socket).chmod(0o666)
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
-        self._notes.add("start", models=given.models, provider=given.provider.url)
+        answers = given.provider.url if self._client else "recordings"
+        self._notes.add("start", models=given.models, provider=answers)
         return int(self._runner.addresses[-1][1])
 
-    def open(self, token: str, trial: Trial) -> None:
-        """Let who knows a token make requests."""
+    def open(self, token: str, trial: Trial, taped: Taped | None) -> None:
+        """Let who knows a token make requests, in a replay of what was recorded."""
         account = self._accounts.setdefault(
             trial.trial, Account(trial.caps, self._cost)
         )
         folder = None
         if self._given.record:
-            folder = str(notes.recording_folder(self._folder, trial.name))
-        self._opened[token] = Opened(trial, account, folder)
+            folder = str(recording.new_folder(self._folder, trial.name))
+        source = self._source(taped)
+        self._opened[token] = Opened(trial, account, source, folder)
         self._notes.add("open", name=trial.name, trial=trial.trial, caps=trial.caps)
 
     async def close(self, token: str) -> int:
@@ -106,8 +104,18 @@ class Server:
             opened.is_open = False
             await passing.wait_all(opened.under_way, CLOSE_S)
         await self._runner.cleanup()
-        await self._client.close()
+        if self._client:
+            await self._client.close()
         self._notes.stop()
+
+    def _source(self, taped: Taped | None) -> Source:
+        provider = self._given.provider
+        if self._client:
+            return Network(self._client, provider.url)
+        assert taped is not None
+        assert self._given.varies is not None
+        varying, secret = Varying(self._given.varies), Secret(provider.credential)
+        return Tape(taped, varying, provider.dialect, secret)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         opened = self._opened.get(token_of(request))
@@ -155,19 +163,19 @@ class Server:
         taking: Taking,
     ) -> web.StreamResponse:
         number = opened.next_number()
-        recording = None
+        kept = None
         if opened.recordings:
-            stem = Path(opened.recordings) / f"{number:04}"
+            stem = recording.stem_of(Path(opened.recordings), number)
             secret = Secret(self._given.provider.credential)
-            recording = Recording(stem, self._notes, secret)
+            kept = Recording(stem, self._notes, secret)
         passed = Passing(
             number,
             asked,
             body,
             taking.meter,
             provider=self._given.provider,
-            client=self._client,
-            recording=recording,
+            source=opened.source,
+            recording=kept,
             now=self._now,
         )
         try:
@@ -178,9 +186,7 @@ class Server:
                 passing.abort(request)
             raise
         finally:
-            if recording:
-                recording.end()
-            row = passed.row()
+            row = passed.end()
             opened.account.end(taking, row.passage)
             self._keep(opened, row)
 
@@ -233,6 +239,19 @@ class Server:
             status=refusal.status,
             headers=refusal.headers,
         )
+
+
+def new_client() -> aiohttp.ClientSession:
+    """What connects to a provider."""
+    return aiohttp.ClientSession(
+        # No connection is used twice: one that the provider has just closed
+        # would fail a request through no fault of the agent's.
+        connector=aiohttp.TCPConnector(limit=0, force_close=True),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        skip_auto_headers=("user-agent", "content-type"),
+    )
 
 
 def portion(rows: Sequence[Exchange], first: int) -> tuple[Exchange, ...]:

@@ -6,7 +6,8 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from evalkit.errors import InputError
-from evalkit.records import Dialect, Dollars, Exchange, Positive, Record
+from evalkit.gateway.varying import Rule
+from evalkit.records import Dialect, Dollars, Exchange, Passage, Positive, Record
 from evalkit.usage import Rates
 
 
@@ -103,6 +104,22 @@ class Trial(Record, frozen=True):
     marks: dict[str, str] = {}
 
 
+class Kept(Record, frozen=True):
+    """What the gateway's row says of a recorded request; see `records.Exchange`."""
+
+    n: int
+    passage: Passage
+    recorded: str
+    detail: str
+
+
+class Taped(Record, frozen=True):
+    """The recorded requests of one call, in order, and the folder of their bodies."""
+
+    folder: str
+    kept: tuple[Kept, ...]
+
+
 # --- over the wire ----------------------------------------------------------
 
 
@@ -111,7 +128,11 @@ class Order(Record, frozen=True, tag_field="do"):
 
 
 class Start(Order, frozen=True, tag="start"):
-    """Begin to listen: on the socket at this path, and on loopback."""
+    """Begin to listen: on the socket at this path, and on loopback.
+
+    `varies` is there for a replay: what requests may differ in from those recorded.
+    Then recordings answer, and nothing is connected to.
+    """
 
     provider: Provider
     models: tuple[str, ...]
@@ -120,13 +141,15 @@ class Start(Order, frozen=True, tag="start"):
     folder: str
     socket: str
     record: bool
+    varies: tuple[Rule, ...] | None = None
 
 
 class Open(Order, frozen=True, tag="open"):
-    """Let who knows the token make requests."""
+    """Let who knows the token make requests; in a replay, those that were recorded."""
 
     token: str
     trial: Trial
+    taped: Taped | None = None
 
 
 class Close(Order, frozen=True, tag="close"):

@@ -1,0 +1,173 @@
+"""A gateway that answers from a recording: what it gives, holds, and refuses."""
+
+import http.client
+import json
+from urllib.parse import urlsplit
+
+import msgspec
+import psutil
+import pytest
+from realroot import CREDENTIAL, provider
+
+from evalkit import files
+from evalkit.errors import InputError
+from evalkit.gateway import Gateway, Header, Provider, Trial, recording
+from evalkit.gateway.varying import rules_of
+from evalkit.records import Dialect, Passage
+
+MODEL = "claude-opus-5-5"
+TRIAL = Trial("trials/a.b.r1/1/01-task/task", "trials/a.b.r1/1")
+RULES = rules_of(msgspec.toml.decode(files.package_data("varies.toml")))
+SESSION = "28ba3aa4-e08c-4994-a38a-aaeab7369139"
+OTHER = "9c1d2e3f-0000-4994-a38a-aaeab7369139"
+TURNS = [
+    {"text": "One.", "usage": {"read": 9}},
+    {"status": 529, "retry_after": 9},
+    {"text": "Two.", "thinking": "é"},
+    {"text": "Cut.", "cut_after": 3},
+    {"text": "Reset.", "reset_after": 3},
+    {"status": 401, "message": CREDENTIAL},
+]
+
+
+def _body(text, session=SESSION, **more):
+    said = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+    ids = json.dumps({"session_id": session})
+    shape = {"model": MODEL, "stream": True, "messages": said}
+    return {**shape, "metadata": {"user_id": ids}, **more}
+
+
+def _ask(endpoint, body):
+    """Status and body of an answer; how it broke where it did."""
+    parts = urlsplit(endpoint.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    headers = {"x-api-key": endpoint.token}
+    connection.request("POST", "/v1/messages?beta=true", json.dumps(body), headers)
+    reply = connection.getresponse()
+    try:
+        return reply.status, reply.headers["retry-after"], reply.read()
+    except (http.client.IncompleteRead, ConnectionError) as error:
+        return reply.status, type(error).__name__, getattr(error, "partial", b"")
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A recorded call of six requests: its run, rows and answers."""
+    folder = tmp_path_factory.mktemp("recorded")
+    with provider(folder / "stub", {"match": [], "turns": TURNS}) as stub:
+        given = Provider(Dialect.ANTHROPIC, stub.url, CREDENTIAL, Header.API_KEY)
+        with Gateway(folder, given, (MODEL,), record=True) as gateway:
+            endpoint = gateway.open(TRIAL)
+            told = [_ask(endpoint, _body(f"{n}")) for n in range(len(TURNS))]
+            return folder, gateway.close(endpoint.token), told
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory):
+    """One that answers from recordings; its provider cannot be reached."""
+    folder = tmp_path_factory.mktemp("replay")
+    unreached = Provider(Dialect.ANTHROPIC, "http://192.0.2.1", "none", Header.API_KEY)
+    with Gateway(folder, unreached, (MODEL,), varies=RULES) as opened:
+        yield opened
+
+
+@pytest.fixture
+def replay(recorded, gateway):
+    """Opens the call again, for a replay; gives the gateway and the way to it."""
+    folder, rows, _ = recorded
+    taped = recording.taped(folder, TRIAL.name, rows)
+    return gateway, gateway.open(TRIAL, taped)
+
+
+def _facts(row):
+    """What is the same of a row in a replay."""
+    ours = {"started_at", "first_byte_ms", "total_ms", "recorded", "varied"}
+    return {k: v for k, v in msgspec.structs.asdict(row).items() if k not in ours}
+
+
+def test_answers_errors_and_cuts_come_again_as_they_were(recorded, replay):
+    _, rows, told = recorded
+    gateway, endpoint = replay
+    again = [_ask(endpoint, _body(f"{n}", OTHER)) for n in range(len(TURNS))]
+    assert again == told
+    found = gateway.close(endpoint.token)
+    assert [_facts(row) for row in found] == [_facts(row) for row in rows]
+    assert {row.varied for row in found} == {("ids of sessions and turns",)}
+    assert [row.passage for row in found] == [
+        Passage.COMPLETE,
+        Passage.FAILED,
+        Passage.COMPLETE,
+        Passage.TRUNCATED,
+        Passage.TRUNCATED,
+        Passage.FAILED,
+    ]
+
+
+def test_a_replay_connects_to_nothing(replay):
+    gateway, endpoint = replay
+    _ask(endpoint, _body("0"))
+    found = psutil.Process(gateway.pid).net_connections("inet")
+    assert {one.status for one in found} <= {"LISTEN", "TIME_WAIT", "CLOSE_WAIT"}
+
+
+def test_requests_that_ran_side_by_side_get_each_its_own_answer(recorded, replay):
+    _, _, told = recorded
+    _, endpoint = replay
+    for n in (2, 0):
+        assert _ask(endpoint, _body(f"{n}")) == told[n]
+
+
+def test_a_departure_is_named_and_ends_the_call(replay):
+    gateway, endpoint = replay
+    assert _ask(endpoint, _body("0"))[0] == 200
+    status, after, said = _ask(endpoint, _body("1") | {"max_tokens": 7})
+    assert (status, after) == (429, "86400")
+    assert b"departed from its recording" in said
+    assert _ask(endpoint, _body("1"))[0] == 429
+    good, first, second = gateway.close(endpoint.token)
+    assert good.passage is Passage.COMPLETE
+    assert {first.passage, second.passage} == {Passage.DEPARTED}
+    assert first.detail == ("request 2: body.max_tokens: recorded nothing -> asked 7")
+    assert second.detail == f"after a departure: {first.detail}"
+
+
+def test_a_request_more_than_was_recorded_is_a_departure(recorded, replay):
+    _, rows, _ = recorded
+    gateway, endpoint = replay
+    for n in range(len(TURNS)):
+        _ask(endpoint, _body(f"{n}"))
+    assert _ask(endpoint, _body("0"))[0] == 429
+    *_, last = gateway.close(endpoint.token)
+    assert last.detail == (
+        f"the recording holds {len(rows)} requests of this call, and no further"
+    )
+
+
+@pytest.mark.parametrize("name", ["0003.request.json", "0003.answer.body"])
+@pytest.mark.parametrize("damage", ["edited", "cut", "lost"])
+def test_what_was_edited_cut_or_lost_is_refused_by_name(recorded, name, damage):
+    folder, rows, _ = recorded
+    taped = recording.taped(folder, TRIAL.name, rows)
+    recording.check(taped)
+    path = folder / "recordings" / TRIAL.name / name
+    whole = path.read_bytes()
+    try:
+        if damage == "lost":
+            path.unlink()
+        else:
+            path.write_bytes(whole[:-9] + (b"" if damage == "cut" else b" " * 9))
+        with pytest.raises(InputError, match=r"0003\.\*: expected the recorded"):
+            recording.check(taped)
+    finally:
+        path.write_bytes(whole)
+
+
+def test_no_recording_holds_the_credential(recorded):
+    folder, _, _ = recorded
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    assert len([path for path in written if "recordings" in path.parts]) == 18
+    for path in written:
+        if "stub" not in path.parts:
+            assert CREDENTIAL.encode() not in path.read_bytes(), path
