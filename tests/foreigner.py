@@ -1,6 +1,6 @@
 """Grades hostile deliveries by a foreign grader, inside an outer namespace.
 
-    python foreigner.py '{...}'
+    python foreigner.py '{"deliveries": [NAME, ...], ...}'
 
 The grader is an honest one: it runs the delivered code in a process of its own, and
 takes that process' word for nothing but what it was asked.
@@ -87,7 +87,7 @@ DELIVERED = {
 }
 
 
-def main() -> dict:
+def main(names: list[str]) -> dict:
     home = referee.strew_canaries()
     root = tinyroot.make(Path("/tmp/root"))
     case = root / "cases/greet/case.toml"
@@ -97,10 +97,10 @@ def main() -> dict:
     case.write_text(lines + table + rest)
     (root / "graders/greet/foreign.py").write_text(GRADER)
     found = {}
-    for name, attack in DELIVERED.items():
+    for name in names:
         folder = Path(f"/tmp/delivered-{name}")
         folder.mkdir()
-        (folder / "greet.py").write_text(START + attack + "\n")
+        (folder / "greet.py").write_text(START + DELIVERED[name] + "\n")
         found[name] = referee.graded(root, "greet", folder, home)
         found[name]["left"] = referee.left_processes()
     right = Path("/tmp/right")
@@ -113,4 +113,4 @@ if __name__ == "__main__":
     asked = json.loads(sys.argv[1])
     outerbox.refuse_outside(asked)
     os.environ["OPERATOR_SECRET"] = referee.CANARY
-    json.dump(main(), sys.stdout)
+    json.dump(main(asked["deliveries"]), sys.stdout)

@@ -11,6 +11,7 @@ import shutil
 import tomllib
 from pathlib import Path
 
+import foreigner
 import outerbox
 import pytest
 from outerbox import REPOSITORY
@@ -20,7 +21,7 @@ from evalkit import scoring
 pytestmark = pytest.mark.needs_sandbox
 
 ATTACKS = sorted(path.parent for path in REPOSITORY.glob("tests/attacks/*/attack.toml"))
-FOREIGNER = REPOSITORY / "tests" / "foreigner.py"
+FOREIGNER = Path(foreigner.__file__)
 HOSTILITY = REPOSITORY / "tests" / "hostility.py"
 REFEREE = REPOSITORY / "tests" / "referee.py"
 USERS = {"user": False, "root": True} if os.geteuid() == 0 else {"user": False}
@@ -151,10 +152,14 @@ def test_agent_phase_and_grading_look_alike_in_what_is_listed(hostile_run):
 # --- foreign graders --------------------------------------------------------
 
 
+def _foreign(deliveries, **options):
+    return outerbox.inside(FOREIGNER, {"deliveries": deliveries}, **options)
+
+
 @pytest.fixture(scope="module", params=USERS)
 def foreign(request):
     """Grades of hostile deliveries by an honest grader of somebody else's."""
-    return outerbox.inside(FOREIGNER, {}, as_root=USERS[request.param])
+    return _foreign(list(foreigner.DELIVERED), as_root=USERS[request.param])
 
 
 @pytest.mark.parametrize(
@@ -245,13 +250,13 @@ def test_a_daemon_outlives_its_grading_where_process_ids_are_shared(tmp_path):
 
 
 def test_a_glued_line_would_win_where_only_whole_lines_counted(tmp_path):
-    found = outerbox.inside(FOREIGNER, {}, package=_without(tmp_path, GLUED))
+    found = _foreign(["glues"], package=_without(tmp_path, GLUED))
     (check,) = found["glues"]["checks"]
     assert check["passed"]
 
 
 def test_a_foreign_grader_is_rewritten_where_it_has_a_proc(tmp_path):
-    found = outerbox.inside(FOREIGNER, {}, package=_without(tmp_path, MASKED))
+    found = _foreign(["rewrites"], package=_without(tmp_path, MASKED))
     (check,) = found["rewrites"]["checks"]
     assert check["passed"]
 
