@@ -21,6 +21,7 @@ Modules, from what people use to what everything rests on:
     regrade        verdicts given again, from the same evidence
     probing        probes answered by the ranking, or by a real agent
     probed         answers to probes that belong to a run
+    paged          trials with pages that tell what the agent did
     preflight      is everything in place for a main run on injected knowledge?
     ambiguity      can a corpus tell injected knowledge from good practice?
     scaffold       every file of a new case, which works at once

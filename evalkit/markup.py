@@ -104,7 +104,8 @@ class Column(Record, frozen=True):
 class Table(Shown, frozen=True):
     """A table of texts; the first cell of a row is its heading.
 
-    `note` stands below; a table without rows says `empty` instead.
+    `note` stands below; a table without rows says `empty` instead. `links` say where
+    headings of rows lead.
     """
 
     caption: str
@@ -112,6 +113,7 @@ class Table(Shown, frozen=True):
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     empty: str = "nothing to show."
+    links: dict[str, str] = {}
 
     @property
     def html(self) -> str:
@@ -150,11 +152,15 @@ class Table(Shown, frozen=True):
             tuple(tuple(row[n] for n in kept) for row in self.rows),
             self.note,
             self.empty,
+            self.links,
         )
 
     def _cells(self, row: tuple[str, ...]) -> str:
         first, *rest = zip(row, self.columns, strict=True)
-        cells = [f'<th scope="row"{_kind(first[1], first[0])}>{escape(first[0])}</th>']
+        head = escape(first[0])
+        if first[0] in self.links:
+            head = f'<a href="{escape(self.links[first[0]])}">{head}</a>'
+        cells = [f'<th scope="row"{_kind(first[1], first[0])}>{head}</th>']
         cells += [f"<td{_kind(c, text)}>{escape(text)}</td>" for text, c in rest]
         return "".join(cells)
 

@@ -20,6 +20,7 @@ from evalkit.frames.formats import format_named
 from evalkit.frames.kept import Kept
 from evalkit.journal import Journal
 from evalkit.markup import PROGRESS
+from evalkit.paged import with_pages
 from evalkit.parameters import PlanParameters, RunParameters, find_root, find_run
 from evalkit.plan import Draft, draft, load_plan, seal_plan
 from evalkit.probed import with_probes
@@ -54,7 +55,8 @@ class Run:
         rates = usage.parse_rates(files.package_data("prices.toml"))
         found = analyse(self.registration, self.journal, rates)
         runs = self.folder.absolute().parent
-        return gates.judge(with_probes(found, self.registration, runs))
+        found = with_probes(found, self.registration, runs)
+        return gates.judge(with_pages(found, self.folder))
 
     @cached_property
     def trials(self) -> pd.DataFrame:

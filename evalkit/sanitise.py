@@ -39,6 +39,9 @@ _IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[\w+/=\s]
 _STYLE = re.compile(r"<(/?)style\b[^<>]*>", re.IGNORECASE)
 _ADDRESS = re.compile(r"url\s*\(", re.IGNORECASE)
 _OWN_ADDRESS = re.compile(r"url\(\s*[\"']?(?:#[\w-]+|data:[^)]*)[\"']?\s*\)")
+_PAGES = re.compile(r"transcripts/[A-Za-z0-9@_-]+(?:\.[A-Za-z0-9@_-]+)+/index\.html")
+"""The only addresses outside of a page that it may lead to: the pages of a trial, in
+a folder beside it. Nothing in them can be a scheme, a host, a way up or a query."""
 MAX_DEPTH = 100
 """Elements inside each other; what lies deeper shows as text."""
 _LOADING_TAGS = _words(
@@ -99,7 +102,9 @@ class _Cleaner(_Parser):
         if name is None or deep or not (in_svg or tag in HTML_TAGS):
             self._out.append(html.escape(self.get_starttag_text() or ""))
             return
-        kept = "".join(_attribute(key, value, in_svg=in_svg) for key, value in attrs)
+        kept = "".join(
+            _attribute(name, key, value, in_svg=in_svg) for key, value in attrs
+        )
         self._out.append(f"<{name}{kept}>")
         if name not in VOID:
             self._open.append(name)
@@ -147,12 +152,14 @@ def _with_open_comments_shown(source: str) -> str:
     return source[:last] + source[last:].replace("<!--", "&lt;!--")
 
 
-def _attribute(key: str, value: str | None, *, in_svg: bool) -> str:
+def _attribute(tag: str, key: str, value: str | None, *, in_svg: bool) -> str:
     allowed = _SVG_ATTRIBUTE_BY_LOWER if in_svg else {k: k for k in _HTML_ATTRIBUTES}
     name, text = allowed.get(key), value or ""
     if name is None:
         return ""
-    if key in {"href", "xlink:href"} and not text.startswith("#"):
+    if key in {"href", "xlink:href"} and not (
+        text.startswith("#") or _leads_to_pages(tag, key, text)
+    ):
         return ""
     if key == "src" and not _IMAGE.match(text):
         return ""
@@ -161,6 +168,10 @@ def _attribute(key: str, value: str | None, *, in_svg: bool) -> str:
     if _ADDRESS.search(text) and _foreign(text):
         return ""
     return f' {name}="{html.escape(text)}"'
+
+
+def _leads_to_pages(tag: str, key: str, text: str) -> bool:
+    return (tag, key) == ("a", "href") and bool(_PAGES.fullmatch(text))
 
 
 def _foreign(text: str) -> bool:
@@ -181,7 +192,9 @@ class _Looker(_Parser):
         for key, value in attrs:
             text = (value or "").strip()
             loads = key in _ADDRESS_ATTRIBUTES and not (
-                text.startswith("#") or _IMAGE.match(text)
+                text.startswith("#")
+                or _IMAGE.match(text)
+                or _leads_to_pages(tag, key, value or "")
             )
             if key.startswith("on") or loads:
                 self._tell(f'{key}="{text[:60]}" on <{tag}>')

@@ -14,11 +14,12 @@ import test_browser
 from axe_playwright_python.sync_playwright import Axe
 from test_browser import flat, opened
 
+from evalkit import tables
 from evalkit.errors import InputError
 from evalkit.explore import account
 from evalkit.explore import page as paging
 from evalkit.explore.article import MAX_BYTES, Renderer
-from evalkit.explore.export import INDEX, MAX_PAGE_BYTES, export_transcript
+from evalkit.explore.export import MAX_PAGE_BYTES, export_transcript
 from evalkit.explore.index import Transcript
 from evalkit.explore.page import UnsafePageError, document, write_page
 from evalkit.explore.prose import prose
@@ -27,10 +28,12 @@ from evalkit.explore.spending import Spending
 from evalkit.explore.telling import Teller
 from evalkit.explore.terminal import style_of, terminal
 from evalkit.explore.trial import find_trial
-from evalkit.explore.trial_pages import export_trial
+from evalkit.explore.trial_pages import export_counted, export_trial
 from evalkit.markup import visible
+from evalkit.notebook import load
+from evalkit.paged import INDEX, pages_folder, with_pages
 from evalkit.records import Candidate, Selection, TrialKey
-from evalkit.sanitise import faults
+from evalkit.sanitise import faults, sanitise
 
 REAL = Path(__file__).parent / "data" / "transcripts"
 CODEX = Path(__file__).parent / "data" / "codex"
@@ -494,6 +497,30 @@ def test_an_unknown_trial_or_attempt_is_refused(run):
         find_trial(run, "alpha.none.r1")
     with pytest.raises(InputError, match="attempts 1"):
         find_trial(run, "alpha.full.r1", 7)
+
+
+def test_a_report_leads_to_the_pages_that_there_are(run):
+    def listed() -> str:
+        found = with_pages(load(run).analysis, run)
+        return sanitise(tables.trials(found).html)
+
+    told: list[tuple[int, int]] = []
+    assert "href" not in listed()
+    assert "--transcripts" in listed()
+    root = run.parent.parent
+    made = export_counted(run, root, known=[], done=lambda *counts: told.append(counts))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    links = re.findall('href="([^"]*)"', listed())
+    assert [str(run / link) for link in links] == [one.index for one in made]
+    assert all(Path(one.index).is_file() for one in made)
+    Path(made[0].index).unlink()
+    assert re.findall('href="([^"]*)"', listed()) == links[1:]
+    assert "The names of 2 of 3 trials lead to pages" in listed()
+
+
+def test_pages_of_an_attempt_that_does_not_count_lie_apart(run):
+    key = TrialKey("alpha", "full", 1)
+    assert pages_folder(run, key) != pages_folder(run, key, 1)
 
 
 def test_candidates_are_shown_with_what_was_picked(run, tmp_path):

@@ -89,6 +89,60 @@ def test_nothing_unclosed_reaches_beyond_its_output():
     assert sanitise("</div></main>text") == "text"
 
 
+PAGES = "transcripts/alpha.full.r1/index.html"
+ELSEWHERE = [
+    "javascript:alert(1)",
+    "java\nscript:alert(1)",
+    "JaVaScRiPt:alert(1)//transcripts/a.b.r1/index.html",
+    "data:text/html,transcripts/a.b.r1/index.html",
+    "http://example.invalid/transcripts/a.b.r1/index.html",
+    "//example.invalid/transcripts/a.b.r1/index.html",
+    "/transcripts/a.b.r1/index.html",
+    "\\\\example.invalid\\transcripts/a.b.r1/index.html",
+    "../transcripts/a.b.r1/index.html",
+    "transcripts/../index.html",
+    "transcripts/..%2fa.b.r1/index.html",
+    "transcripts/%2e%2e/index.html",
+    "transcripts/&#46;&#46;/index.html",
+    "transcripts/a..b.r1/index.html",
+    "transcripts/.a.b/index.html",
+    "transcripts/a.b.r1/../../x/index.html",
+    "transcripts//example.invalid/index.html",
+    "transcripts/a.b.r1/index.html?q=1",
+    "transcripts/a.b.r1/index.html#x",
+    "transcripts/a.b.r1/index.html\n",
+    " transcripts/a.b.r1/index.html",
+    "transcripts/a\t.b.r1/index.html",
+    "transcripts/\u0430.b.r1/index.html",
+    "transcripts/a.b.r1/page-1.html",
+    "./transcripts/a.b.r1/index.html",
+    "",
+]
+
+
+@pytest.mark.parametrize("address", ELSEWHERE)
+def test_a_link_leads_nowhere_but_to_the_pages_of_a_trial(address):
+    link = f'<a href="{address}">read</a>'
+    assert faults(link)
+    assert sanitise(link) == "<a>read</a>"
+
+
+def test_a_link_to_the_pages_of_a_trial_is_one_that_is_clicked():
+    link = f'<a href="{PAGES}">read</a>'
+    assert sanitise(link) == link
+    assert faults(link) == []
+    for loading in (
+        f'<img src="{PAGES}">',
+        f'<svg><use href="{PAGES}"></use></svg>',
+        f'<svg><use xlink:href="{PAGES}"></use></svg>',
+        f'<link rel="stylesheet" href="{PAGES}">',
+        f'<area href="{PAGES}" ping="{PAGES}">',
+        f'<p style="background: url({PAGES})">',
+    ):
+        assert faults(loading)
+        assert faults(sanitise(loading)) == []
+
+
 def test_what_is_allowed_passes_unchanged():
     kept = (
         '<p class="a">1 &lt; 2</p><svg viewBox="0 0 1 1"><path d="M0 0"></path></svg>'

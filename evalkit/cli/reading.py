@@ -20,14 +20,36 @@ from evalkit.cli.options import (
 
 
 def report(
-    run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
+    run: RunArgument,
+    transcripts: Annotated[
+        bool,
+        typer.Option("--transcripts", help="Write the pages of every trial first."),
+    ] = False,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
 ) -> None:
     """Analyse a run, execute its report notebook and export it as HTML."""
     from evalkit.parameters import find_run
     from evalkit.publish import publish_report
 
-    path = publish_report(find_run(run, root))
-    show({"report": str(path)}, as_json, [str(path)])
+    found = find_run(run, root)
+    pages = _write_transcripts(found) if transcripts else []
+    path = publish_report(found)
+    show({"report": str(path), "transcripts": pages}, as_json, [str(path)])
+
+
+def _write_transcripts(run: Path) -> list[str]:
+    """The pages of every trial that counts; returns the first page of each."""
+    from evalkit import console
+    from evalkit.explore.redaction import secrets_of
+    from evalkit.explore.trial_pages import export_counted
+    from evalkit.parameters import find_root
+
+    with console.bar("transcripts") as told:
+        made = export_counted(
+            run, find_root(run), known=secrets_of(os.environ), done=told
+        )
+    return [one.index for one in made]
 
 
 def export(
@@ -135,6 +157,7 @@ def _write_pages(
     from evalkit.explore.redaction import Redactor, secrets_of
     from evalkit.explore.trial import find_trial
     from evalkit.explore.trial_pages import export_trial
+    from evalkit.paged import pages_folder
     from evalkit.parameters import find_root, find_run
 
     redactor = Redactor(secrets_of(os.environ), on=redacts)
@@ -146,7 +169,8 @@ def _write_pages(
     else:
         run = find_run(target, root)
         found = find_trial(run, trial, attempt)
-        folder = out or run / "transcripts" / str(found.trial.key)
+        tried = None if found.counts else found.attempt
+        folder = out or pages_folder(run, found.trial.key, tried)
         made = export_trial(found, find_root(run), folder, redactor=redactor)
     lines = written_lines(made.index, len(made.pages), made.redacted)
     show(made, as_json, lines)

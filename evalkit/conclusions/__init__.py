@@ -265,6 +265,7 @@ class Analysis(Record, frozen=True):
     probed: tuple[Probed, ...] = ()
     probed_unlike: tuple[Unlike, ...] = ()
     probed_refusal: str | None = None
+    paged: dict[str, str] = {}
     gates: tuple[Gate, ...] = ()
     status: str = "not-judged"
     status_sentence: str = ""

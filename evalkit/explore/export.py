@@ -19,6 +19,7 @@ from evalkit.explore.spending import SAID, Spending
 from evalkit.explore.summary import summary_lines
 from evalkit.explore.telling import Teller
 from evalkit.markup import escape
+from evalkit.paged import INDEX
 from evalkit.records import Record
 
 MAX_PAGE_BYTES = 2_000_000
@@ -27,7 +28,6 @@ _FRAME_BYTES = 60_000
 _BYTES_PER_ENTRY = 1_000
 MAX_LISTED = 1_500
 """Entries that the index lists; the pages list their own."""
-INDEX = "index.html"
 _LINK = re.compile(r'href="#m(\d+)"')
 _HEADS = ("Page", "Items", "Begins", "Holds")
 _MANY = {"summary": "summaries"}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from evalkit import scoring, wording
 from evalkit.errors import InputError
 from evalkit.evidence import Evidence, StepEvidence, attempts_kept
-from evalkit.facts import Trial, gather, is_simulated
+from evalkit.facts import Facts, Trial, gather, is_simulated
 from evalkit.journal import read_journal
 from evalkit.records import CaseSeal, Record, Registration, StepResult, TrialResult
 from evalkit.registration import load_registration
@@ -88,12 +88,37 @@ def find_trial(run: Path, key: str, attempt: int | None = None) -> FoundTrial:
             found=f"none; there are {named}{more}",
             cure="name one of these",
         )
+    return _found(run, registration, facts, trial, attempt)
+
+
+def counted_trials(run: Path) -> list[FoundTrial]:
+    """Of each trial of a run, the attempt that counts.
+
+    Raises:
+        InputError: The run cannot be read.
+    """
+    registration = load_registration(run)
+    facts = gather(registration, read_journal(run / JOURNAL).events)
+    return [
+        _found(run, registration, facts, trial, None)
+        for trial in facts.trials
+        if trial.result
+    ]
+
+
+def _found(
+    run: Path,
+    registration: Registration,
+    facts: Facts,
+    trial: Trial,
+    attempt: int | None,
+) -> FoundTrial:
     tries = {a.attempt: a for a in facts.attempts if a.key == trial.key}
     kept = sorted({*tries, *attempts_kept(run, trial.key)})
     number = attempt or (trial.result.attempt if trial.result else max(kept, default=0))
     if number not in kept:
         raise InputError(
-            f"trial {key}",
+            f"trial {trial.key}",
             expected="an attempt that was begun",
             found=f"attempts {wording.listed(kept)}",
             cure="carry the run on, or name another",

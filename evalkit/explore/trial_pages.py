@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evalkit.errors import InputError
 from evalkit.explore import beside
-from evalkit.explore.export import INDEX, Exported, export_transcript
+from evalkit.explore.export import Exported, export_transcript
 from evalkit.explore.page import document, grid, told_hidden, write_page
 from evalkit.explore.redaction import Redactor
 from evalkit.explore.telling import Teller
-from evalkit.explore.trial import FoundTrial, Kept, standing, transcripts_of
+from evalkit.explore.trial import (
+    FoundTrial,
+    Kept,
+    counted_trials,
+    standing,
+    transcripts_of,
+)
 from evalkit.markup import escape
+from evalkit.paged import INDEX, pages_folder
 from evalkit.records import Record
 
 _TRANSCRIPTS = ("Transcript", "Of", "Items", "Pages")
@@ -69,6 +77,33 @@ def export_trial(
         redacted=dict(redactor.counts),
         n_cut=n_cut + n_own,
     )
+
+
+def export_counted(
+    run: Path,
+    root: Path,
+    *,
+    known: Sequence[str],
+    done: Callable[[int, int], None],
+) -> list[ExportedTrial]:
+    """Write the pages of every trial that counts to where a report looks for them.
+
+    Args:
+        run: Folder of the run.
+        root: Where its cases are.
+        known: Secrets that are taken out wherever they stand, beside all that look so.
+        done: Told after each trial how many of how many are done.
+
+    Raises:
+        InputError: The run cannot be read, or its folder not be written.
+    """
+    trials = counted_trials(run)
+    made: list[ExportedTrial] = []
+    for found in trials:
+        folder = pages_folder(run, found.trial.key)
+        made.append(export_trial(found, root, folder, redactor=Redactor(known)))
+        done(len(made), len(trials))
+    return made
 
 
 def _transcript(

@@ -66,13 +66,37 @@ def trials(analysis: Analysis) -> Page:
         Column("Dollars", number=True),
         Column("Time", number=True),
     )
-    said = (
-        f"Transcripts are not part of this page. `evalkit show {analysis.run} TRIAL "
-        f"--html` writes one as pages, with the checks that failed, what was delivered "
-        f"and how it was routed; secrets are left out."
+    listed = Table(
+        "Analysed trials", columns, tuple(rows), empty="none.", links=analysis.paged
     )
-    listed = Table("Analysed trials", columns, tuple(rows), empty="none.")
-    return Page((Prose((said,)), Fold("Every analysed trial by name", (listed,))))
+    return Page(
+        (
+            Prose(_where_transcripts_are(analysis, len(rows))),
+            Fold("Every analysed trial by name", (listed,)),
+        )
+    )
+
+
+def _where_transcripts_are(analysis: Analysis, n_trials: int) -> tuple[str, ...]:
+    held = (
+        "with the checks that failed, what was delivered and how it was routed; secrets "
+        "are left out, unless `--no-redact` asked for them."
+    )
+    command = f"`evalkit show {analysis.run} TRIAL --html`"
+    n = len(analysis.paged)
+    apart = "Transcripts are not part of this page."
+    if not n:
+        return (
+            f"{apart} {command} writes one as pages, {held} `evalkit report "
+            f"{analysis.run} --transcripts` writes those of all trials, and links to "
+            f"them here.",
+        )
+    rest = "" if n == n_trials else f" {command} writes those of another."
+    return (
+        f"{apart} The names of {wording.k_of(n, n_trials)} trials lead to pages, {held} "
+        f"They lie in the folder `transcripts` of the run {analysis.run}, beside this "
+        f"page; a copy of this page alone leads nowhere.{rest}",
+    )
 
 
 def complaints(analysis: Analysis) -> Table:
