@@ -40,7 +40,7 @@ lab: setup
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
 bench: setup
-	$(BIN)/python tests/benchmarks/overhead.py 100 2
+	$(BIN)/python tests/benchmarks/overhead.py --trials 100
 
 clean:
 	rm -rf .venv

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from evalkit.console.layout import align, share
-from evalkit.probes import Answered, ProbeScores
-from evalkit.recall import Recall
-from evalkit.records import Candidate, Selection
+
+if TYPE_CHECKING:
+    from evalkit.probes import Answered, ProbeScores
+    from evalkit.recall import Recall
+    from evalkit.records import Candidate, Selection
 
 
 def route_lines(selection: Selection, *, asks: bool) -> list[str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from evalkit.console.choosing import recall_lines, scored
 from evalkit.console.layout import align
-from evalkit.plan import Outline
+
+if TYPE_CHECKING:
+    from evalkit.plan import Outline
 
 
 def outline_lines(outline: Outline, sealed: str | None) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from evalkit.ambiguity import CorpusAudit
-from evalkit.conclusions import GateVerdict
 from evalkit.console.layout import align
-from evalkit.preflight import Preflight
-from evalkit.records import Corpus, Grade, Proof, ProofRow
 from evalkit.strength import LEAST_KILLED, Strength
+
+if TYPE_CHECKING:
+    from evalkit.ambiguity import CorpusAudit
+    from evalkit.conclusions import GateVerdict
+    from evalkit.preflight import Preflight
+    from evalkit.records import Corpus, Grade, Proof, ProofRow
 
 
 def proof_lines(proofs: Sequence[Proof]) -> list[str]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from evalkit import progress, wording
-from evalkit.audit import Audit
 from evalkit.console.layout import align, one_line
-from evalkit.doctor import Finding
-from evalkit.regrade import Regrade
-from evalkit.replication import ReplicationRow
-from evalkit.standing import Status
+
+if TYPE_CHECKING:
+    from evalkit.audit import Audit
+    from evalkit.doctor import Finding
+    from evalkit.regrade import Regrade
+    from evalkit.replication import ReplicationRow
+    from evalkit.standing import Status
 
 MAX_LISTED = 10
 """Lines of evidence shown of one finding."""
