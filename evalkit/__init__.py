@@ -9,6 +9,7 @@ Modules, from what people use to what everything rests on:
     replication    two runs of one corpus side by side, never compared
     export         an executed notebook as one safe page
     notebook       what the notebooks call
+    loading        a run with its record, its frames and its numbers
     console        text for a terminal
     doctor         what this machine lacks
     explore        a transcript, summed up and page by page
@@ -87,7 +88,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalkit.analysis import analyse
     from evalkit.frames import columns
-    from evalkit.notebook import load
+    from evalkit.loading import load
     from evalkit.plan import draft, load_plan, seal_plan
     from evalkit.proof import verify
     from evalkit.records import Plan
@@ -116,7 +117,7 @@ _HOMES = {
     "columns": "frames",
     "compare": "replication",
     "draft": "plan",
-    "load": "notebook",
+    "load": "loading",
     "load_plan": "plan",
     "run_plan": "run",
     "seal_plan": "plan",

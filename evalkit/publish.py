@@ -27,7 +27,7 @@ from evalkit.dossier import AUDIT
 from evalkit.errors import EvalkitError, InputError, NotebookError
 from evalkit.export import export
 from evalkit.files import disk
-from evalkit.notebook import load
+from evalkit.loading import load
 from evalkit.parameters import (
     KINDS,
     AuditParameters,

@@ -32,6 +32,7 @@ READING_MODULES = frozenset(
         "foresight",
         "frames",
         "gates",
+        "loading",
         "markup",
         "notebook",
         "outlines",

@@ -15,7 +15,7 @@ import pandas as pd
 
 from evalkit.errors import InputError
 from evalkit.frames import of_records
-from evalkit.notebook import Run, load
+from evalkit.loading import Run, load
 from evalkit.records import Record
 
 REFUSAL = (

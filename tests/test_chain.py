@@ -11,7 +11,7 @@ import pytest
 import realroot
 import tinyroot
 
-from evalkit import corpus, notebook, plots, reference, scoring, tables
+from evalkit import corpus, loading, plots, reference, scoring, tables
 from evalkit.evidence import Evidence
 from evalkit.records import Ended, Outcome
 
@@ -129,7 +129,7 @@ def test_an_analysis_counts_steps_not_reached_as_zero(chain):
         (1.0, 1.0, 1.0),
         (1.0, 0.25, None),
     }
-    found = notebook.load(run).analysis
+    found = loading.load(run).analysis
     assert found.simulated
     for arm in found.arms:
         own = [total(result) for result in results if result.key.arm == arm.arm]
@@ -148,7 +148,7 @@ def test_each_step_is_told_with_its_usage_and_what_it_was_routed_to(chain):
     assert "[routed]" in arms.read_text()
     corpora.write_text(corpora.read_text().replace('"full"', '"routed"'))
     run = realroot.carry_out(chain, chainroot.plan(repeats=3))
-    found = notebook.load(run).analysis
+    found = loading.load(run).analysis
     trials = {
         (row.arm, point.repeat): point
         for row in found.case_arms
@@ -178,21 +178,21 @@ def test_steps_not_reached_are_drawn_as_such_and_a_run_without_chains_says_so(
     chain, proven_root, tmp_path
 ):
     run = realroot.carry_out(chain, chainroot.plan(repeats=4))
-    found = notebook.load(run).analysis
+    found = loading.load(run).analysis
     lost = [p for row in found.steps for p in row.points if p.score is None]
     assert {point.tokens for point in lost} == {None}
     last = [row for row in found.steps if row.step == "end"]
     assert all(row.n_reached < row.n_trials for row in last if row.score < 1)
     root = Path(shutil.copytree(proven_root, tmp_path / "plain"))
     plain = realroot.carry_out(root, tinyroot.plan(repeats=1, arms=("baseline",)))
-    one = notebook.load(plain).analysis
+    one = loading.load(plain).analysis
     assert plots.steps(one).text == "No case of this run is a chain of steps."
     assert tables.steps(one).text == "So there are no steps to tell apart."
 
 
 def test_with_one_arm_the_report_says_that_no_effect_can_be_read(chain):
     run = realroot.carry_out(chain, chainroot.plan(arms=("full",)))
-    found = notebook.load(run).analysis
+    found = loading.load(run).analysis
     sentence = "There is one arm, so no effect can be read."
     assert found.contrasts == ()
     assert found.status == "synthetic-only"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit import gates, notebook, tables
+from evalkit import gates, loading, tables
 from evalkit.errors import DriftError
 from evalkit.records import Layout
 
@@ -20,7 +20,7 @@ def stored(request, tmp_path):
 
 
 def test_a_stored_run_is_read_and_analysed(stored):
-    found = notebook.load(stored)
+    found = loading.load(stored)
     assert found.registration.plan.design is Layout.BLOCKS
     assert found.analysis.integrity.recomputes
     assert found.analysis.integrity.same_registration
@@ -36,4 +36,4 @@ def test_an_edit_of_a_stored_run_is_seen(stored):
     assert text.count('"seed": 1,') == 1
     path.write_text(text.replace('"seed": 1,', '"seed": 2,'))
     with pytest.raises(DriftError, match="edited after sealing"):
-        notebook.load(stored)
+        loading.load(stored)

@@ -63,7 +63,7 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write every frame of a run as a file, with a data dictionary and a stamp."""
-    from evalkit.notebook import load
+    from evalkit.loading import load
     from evalkit.parameters import find_run
 
     written = [str(path) for path in load(find_run(run, root)).export(to, out)]

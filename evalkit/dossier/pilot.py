@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit import notebook, tables
+from evalkit import loading, tables
 from evalkit.audit.finding import UNKNOWN, Finding
 from evalkit.audit.pilot import check_gate
 from evalkit.conclusions import READY, Analysis, GateVerdict
@@ -47,7 +47,7 @@ def _none(registration: Registration) -> str:
 
 def _own(run: Path) -> Part:
     try:
-        analysis = notebook.load(run).analysis
+        analysis = loading.load(run).analysis
     except (EvalkitError, OSError) as error:
         said = "This is a gate run, and its record gives no verdict: see below."
         return told(_CAPTION, [Finding(_NAME, UNKNOWN, (str(error),), said)])
@@ -59,7 +59,7 @@ def _rests_on(registration: Registration, seal: GateSeal, root: Path) -> Part:
     found = check_gate(registration, root)
     details: list[Shown] = []
     with suppress(EvalkitError, OSError):  # why not is said by the finding
-        analysis = notebook.load(root / "runs" / seal.run).analysis
+        analysis = loading.load(root / "runs" / seal.run).analysis
         if analysis.gate_verdict is not None:
             details += _held_against(seal, analysis.gate_verdict), *_again(analysis)
     if not details:

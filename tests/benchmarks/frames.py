@@ -29,7 +29,7 @@ from synthetic import WEIGHTS, attempts, register, result, step
 
 from evalkit import facts, files, frames, registration
 from evalkit.journal import GENESIS, read_journal
-from evalkit.notebook import load
+from evalkit.loading import load
 from evalkit.records import Event, RunEnded, RunStarted
 from evalkit.standing import JOURNAL
 
