@@ -29,8 +29,8 @@ from evalkit.explore.telling import Teller
 from evalkit.explore.terminal import style_of, terminal
 from evalkit.explore.trial import find_trial
 from evalkit.explore.trial_pages import export_counted, export_trial
+from evalkit.loading import load
 from evalkit.markup import visible
-from evalkit.notebook import load
 from evalkit.paged import INDEX, pages_folder, with_pages
 from evalkit.records import Candidate, Selection, TrialKey
 from evalkit.sanitise import faults, sanitise

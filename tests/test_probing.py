@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from evalkit import cli, probing, tables
 from evalkit import plan as planning
-from evalkit.notebook import load
+from evalkit.loading import load
 
 pytestmark = [pytest.mark.needs_claude, pytest.mark.xdist_group("real-claude")]
 PROBES = """
