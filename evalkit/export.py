@@ -95,11 +95,14 @@ def _templates() -> Path:
 
 
 def _cleaned(output: Any) -> Any | None:
-    """An output as a page may hold it; None where nothing is left to show."""
+    """An output as a page may hold it; None where nothing is left to show.
+
+    Of a widget stays the HTML that says what stands in its place.
+    """
     if output.output_type not in {"display_data", "execute_result"}:
         return output
     data = output.data
-    if PROGRESS in data or _WIDGET in data:
+    if PROGRESS in data or (_WIDGET in data and "text/html" not in data):
         return None
     kept = {kind: data[kind] for kind in _PICTURES if _is_base64(data.get(kind))}
     if "text/html" in data:

@@ -126,12 +126,32 @@ class AuditParameters(Record, frozen=True):
     allow_unsandboxed: bool = False
 
 
-Parameters = PlanParameters | RunParameters | ReportParameters | AuditParameters
+class TranscriptsParameters(Record, frozen=True):
+    """Of `transcripts.ipynb`; what is left empty is chosen in the explorer.
+
+    `trial` is one of the run's, as case.arm.rN; `other` an arm to put beside its arm;
+    `file` any transcript, in place of a run.
+    """
+
+    run: str = ""
+    trial: str = ""
+    other: str = ""
+    file: str = ""
+
+
+Parameters = (
+    PlanParameters
+    | RunParameters
+    | ReportParameters
+    | AuditParameters
+    | TranscriptsParameters
+)
 KINDS: dict[str, type[Parameters]] = {
     "plan": PlanParameters,
     "run": RunParameters,
     "report": ReportParameters,
     "audit": AuditParameters,
+    "transcripts": TranscriptsParameters,
 }
 P = TypeVar("P", bound=Parameters)
 Word = TypeVar("Word", bound=StrEnum)

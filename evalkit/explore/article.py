@@ -55,15 +55,16 @@ class Entry(NamedTuple):
 
 
 class Article(NamedTuple):
-    """An item as HTML, and its entry in the contents, if it has one."""
+    """An item as HTML, a line of it, and its entry in the contents, if it has one."""
 
     n: int
     html: str
+    line: str
     entry: Entry | None
 
 
 class Renderer:
-    """Renders items; results are tied to the calls that were rendered before.
+    """Renders items; results are tied to the calls that were rendered or noted before.
 
     Args:
         tell: What texts go through.
@@ -81,15 +82,24 @@ class Renderer:
             spent: What its request used; see `Spending.line`.
         """
         line = self._line(item)
-        if item.tool_use_id and item.facets & Facet.CALL:
-            self._calls[item.tool_use_id] = (item.n, self._tell.name(item.tool))
+        self.note(item)
         made = self._article(item, self._tell, line, spent)
         fewer = self._tell.max_chars
         while (size := len(made.encode(errors="replace"))) > MAX_BYTES and fewer > 1000:
             fewer = min(fewer // 2, fewer * MAX_BYTES // (2 * size))
             with self._tell.at_most(fewer) as tell:
                 made = self._article(item, tell, line, spent)
-        return Article(item.n, made, self._entry(item, line))
+        return Article(item.n, made, line, self._entry(item, line))
+
+    def note(self, item: Item) -> None:
+        """Remember a call, so that its result can be tied to it."""
+        if item.tool_use_id and item.facets & Facet.CALL:
+            self._calls[item.tool_use_id] = (item.n, self._tell.name(item.tool))
+
+    def knows_call_of(self, item: Item) -> bool:
+        """False where an item is the result of a call that was not met."""
+        is_result = item.facets & Facet.RESULT and item.tool_use_id
+        return not is_result or item.tool_use_id in self._calls
 
     def _article(self, item: Item, tell: Teller, line: str, spent: str) -> str:
         classes = [item.kind.value.replace(" ", "-")]

@@ -122,6 +122,13 @@ class Transcript:
         """Usage of all requests up to an item."""
         return Tokens(*self._cumulative[n * N_CLASSES : (n + 1) * N_CLASSES])
 
+    def requests(self) -> Iterator[tuple[int, str, Tokens]]:
+        """Each request that tells its usage: its first item, its model, its tokens."""
+        for n, slot in enumerate(self._placed.places.slot):
+            tokens = None if slot == NO_REQUEST else self._placed.usage(slot)[0]
+            if tokens is not None:
+                yield n, self._placed.model(slot), tokens
+
     def _read(self, opened: BinaryIO, place: Place) -> _Read:
         opened.seek(place.offset)
         line = opened.read(place.size)

@@ -73,6 +73,7 @@ class Placed(NamedTuple):
         agents: Whose file each is; None: the transcript itself.
         session: What the files say together.
         usage: Tokens of each request, and whether they are final.
+        model: Who answered each request; empty where that is not told.
     """
 
     places: Places
@@ -80,6 +81,7 @@ class Placed(NamedTuple):
     agents: tuple[str | None, ...]
     session: claude_rows.Session | codex_rows.CodexSession
     usage: Callable[[int], tuple[Tokens | None, bool]]
+    model: Callable[[int], str]
 
 
 def find_places(path: Path, kind: Kind) -> Placed:
@@ -112,7 +114,7 @@ def _of_claude(path: Path, kind: Kind) -> Placed:
     def usage(slot: int) -> tuple[Tokens | None, bool]:
         return calls.tokens(slot), calls.is_final(slot)
 
-    return Placed(main.places, tuple(files), tuple(agents), session, usage)
+    return Placed(main.places, tuple(files), tuple(agents), session, usage, calls.model)
 
 
 class _File:
@@ -197,7 +199,10 @@ def _of_codex(path: Path) -> Placed:
         counts = (row.input, row.write_5m, row.write_1h, row.read, row.output)
         return Tokens(*counts), True
 
-    return Placed(places, (path,), (None,), session, usage)
+    def model(slot: int) -> str:
+        return rows[slot].model
+
+    return Placed(places, (path,), (None,), session, usage, model)
 
 
 def _rows(

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+from typing import Any
+
 import msgspec
 
 from evalkit import files, usage, wording
@@ -18,45 +23,48 @@ SAID = (
 
 
 class Spending:
-    """Adds up the dollars of items as they come, in order.
+    """Dollars of a transcript's requests, one by one and together.
 
     Args:
-        transcript: Whose items they are.
+        transcript: Whose requests they are.
     """
 
     def __init__(self, transcript: Transcript) -> None:
         models = list(getattr(transcript.session, "models", ()))
-        self._only_model = models[0] if len(models) == 1 else None
-        self._n_requests = None if transcript.kind is Kind.CODEX_STREAM else 1
-        self._rates = usage.parse_rates(files.package_data("prices.toml"))
-        self._usd = 0.0
-        self._is_bound = False
+        only = models[0] if len(models) == 1 else ""
+        n_requests = None if transcript.kind is Kind.CODEX_STREAM else 1
+        rates = usage.parse_rates(files.package_data("prices.toml"))
+        self._transcript = transcript
+        self._starts = array("I")
+        self._usd: list[float | None] = []
+        for n, model, tokens in transcript.requests():
+            counts = msgspec.structs.asdict(tokens)
+            told: dict[str, Any] = {"source": "transcript", "n_requests": n_requests}
+            request = Request(0, model or only, **counts, **told)
+            self._starts.append(n)
+            self._usd.append(usage.price(request, rates))
+        self._sums = list(accumulate((usd or 0.0 for usd in self._usd), initial=0.0))
+        unknown = (n for n, usd in enumerate(self._usd) if usd is None)
+        self._n_known = next(unknown, len(self._usd))
 
     def line(self, item: Item) -> str:
         """What an item's request used, and all up to it; empty where it begins none."""
         if item.usage is None:
             return ""
-        usd = self._price(item)
-        if usd is None:
-            self._is_bound = True
-        else:
-            self._usd += usd
-        total = wording.at_least(wording.usd(self._usd), bound=self._is_bound)
+        usd = self._usd[bisect_left(self._starts, item.n)]
         output = "" if item.final else " (output: only its start is told)"
         return (
-            f"request: {tokens_line(item.usage)}{output}, {wording.usd(usd)} · so far: "
-            f"{wording.count(_sum(item.cumulative))} tokens, "
-            f"{total if self._usd or not self._is_bound else wording.NOT_REPORTED}"
+            f"request: {tokens_line(item.usage)}{output}, {wording.usd(usd)} · "
+            f"so far: {self.so_far(item.n)}"
         )
 
-    def _price(self, item: Item) -> float | None:
-        model = item.model or self._only_model
-        if item.usage is None or model is None:
-            return None
-        counts = msgspec.structs.asdict(item.usage)
-        source, n = "transcript", self._n_requests
-        request = Request(0, model, **counts, source=source, n_requests=n)
-        return usage.price(request, self._rates)
+    def so_far(self, n: int) -> str:
+        """Tokens and dollars of all requests up to an item, in words."""
+        end = bisect_right(self._starts, n)
+        is_bound, usd = end > self._n_known, self._sums[end]
+        total = wording.at_least(wording.usd(usd), bound=is_bound)
+        told = total if usd or not is_bound else wording.NOT_REPORTED
+        return f"{wording.count(_sum(self._transcript.cumulative(n)))} tokens, {told}"
 
 
 def tokens_line(tokens: Tokens) -> str:

@@ -149,6 +149,10 @@ class Calls:
         """Number of a request by its message id; -1 where it was never met."""
         return self._slots.get(key, -1)
 
+    def model(self, slot: int) -> str:
+        """Who answered a request."""
+        return list(self._names)[self._models[slot]]
+
     def is_final(self, slot: int) -> bool:
         """False where a request's usage is only that of its message's start."""
         return bool(self._marks[slot] & Mark.FINAL)
