@@ -128,7 +128,7 @@ class Table(Shown, frozen=True):
         )
         body = "".join(f"<tr>{self._cells(row)}</tr>" for row in self.rows)
         return (
-            f'<div class="evalkit-wide" role="region" tabindex="0" '
+            f'<div class="evalkit-wide" role="group" tabindex="0" '
             f'aria-label="{escape(self.caption)}"><table class="evalkit-table">'
             f"<caption>{escape(self.caption)}</caption><thead><tr>{heads}</tr></thead>"
             f"<tbody>{body}</tbody></table></div>{note}"

@@ -172,6 +172,6 @@ def _digests(
             here = getattr(case.digests, part) if case else None
             shown = map(wording.short, (registered, proven, here))
             rows.append((f"{seal.id}, {part}", *shown, same(registered, proven, here)))
-    heads = ("Part", "Registered", "Proven", "Here now", "")
+    heads = ("Part", "Registered", "Proven", "Here now", "As registered")
     table = Table("Digests", tuple(map(Column, heads)), tuple(rows))
     return Fold("Digests: registered, proven, and here now", (table,))

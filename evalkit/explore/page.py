@@ -44,18 +44,18 @@ def document(
         links: Words of the links to pages beside it, and where they lead.
         simulated: True where a stand-in for an agent or a model took part.
     """
-    stamp = f'<p class="stamp">{SIMULATED}</p>' if simulated else ""
+    stamp = f'<header><p class="stamp">{SIMULATED}</p></header>' if simulated else ""
     told = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    nav = _nav(links or {})
+    above, below = (_nav(links or {}, name) for name in ("Pages", "Pages, at the end"))
     sheet = files.package_data("transcript.css").decode() + style_of(body)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head>'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta charset="utf-8"><meta name="referrer" content="no-referrer">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{sheet}</style></head>\n<body>{stamp}{nav}"
+        f"<title>{escape(title)}</title><style>{sheet}</style></head>\n<body>{stamp}{above}"
         f'<main><h1>{escape(title)}</h1><div class="notes">{told}</div>\n{body}</main>'
-        f"{nav}</body></html>\n"
+        f"{below}</body></html>\n"
     )
 
 
@@ -110,7 +110,7 @@ def grid(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> s
         for first, *rest in rows
     )
     return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}">'
+        f'<div class="wide" role="group" tabindex="0" aria-label="{escape(caption)}">'
         f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
@@ -127,9 +127,9 @@ def told_hidden(counts: Mapping[str, int], n_cut: int, *, on: bool) -> list[str]
     return [hidden if on else SHOWN_ALL, *([cut] if n_cut else [])]
 
 
-def _nav(links: Mapping[str, str]) -> str:
+def _nav(links: Mapping[str, str], name: str) -> str:
     shown = "".join(
         f'<a href="{escape(address)}">{escape(word)}</a>'
         for word, address in links.items()
     )
-    return f'<nav class="pages" aria-label="Pages">{shown}</nav>' if shown else ""
+    return f'<nav class="pages" aria-label="{name}">{shown}</nav>' if shown else ""
