@@ -33,6 +33,8 @@ Modules, from what people use to what everything rests on:
     plan           inputs -> draft registration -> sealed
     analysis       frames and seal -> every reported number
     trial          run_trial, conclude
+    crew           who carries out attempts: threads here
+    turns          which trial begins next, several blocks under way
     readiness      does a gate run show that its cases can tell?
     frames         facts -> tidy frames, their dictionary, files and cache
     calls          calls of the agent in a step

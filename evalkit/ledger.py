@@ -147,6 +147,8 @@ def open_ledger(
         record=plan.record,
         rates=usage.parse_rates(files.package_data("prices.toml")),
         accounting=plan.accounting,
+        at_once=plan.max_requests_at_once,
+        retry_wait_ms=limits.retry_wait_ms,
     ) as gateway:
         caps = Caps(limits.max_requests, limits.max_tokens, limits.max_usd)
         yield Through(gateway, caps, sandboxed=sandboxed)

@@ -333,7 +333,8 @@ class Plan(Record, frozen=True):
     `gate_run` names the gate run that a main run rests on, `replay_run` the run whose
     recording answers in its model's place. `confirmatory` holds the comparisons that
     count, as `arm against comparator`; None leaves it to the plan: every arm against
-    the first comparator.
+    the first comparator. `max_requests_at_once` model requests of all trials together
+    are under way at most; None is any number.
     """
 
     corpus: str
@@ -353,6 +354,7 @@ class Plan(Record, frozen=True):
     allow_real_provider: bool = False
     allow_credentialed_tools: bool = False
     record: bool = False
+    max_requests_at_once: Positive | None = None
     library: str | None = None
     isolation: str = "bwrap"
     allow_unsandboxed: bool = False
@@ -587,8 +589,9 @@ class Passage(StrEnum):
 
     `truncated`: the answer ended before its last event. `failed`: the provider
     answered with an error. `unreachable`: it did not answer. `closed`: the call
-    was over while the request was under way. `refused`: it never left us.
-    `departed`: it is none that was recorded, in a replay.
+    was over while the request was under way. `refused`: it never left us. `held`: nor
+    did this one, which waited for the provider until it was given up. `departed`: it
+    is none that was recorded, in a replay.
     """
 
     COMPLETE = "complete"
@@ -599,6 +602,7 @@ class Passage(StrEnum):
     CLOSED = "closed"
     REFUSED = "refused"
     DEPARTED = "departed"
+    HELD = "held"
 
 
 class Exchange(Record, frozen=True):
@@ -607,9 +611,10 @@ class Exchange(Record, frozen=True):
     `n` counts within a call. `model` is what was asked for, `served` what the
     provider said it was. `refused_by` names the cap that was reached. `listed`
     holds the skills the request told the model of, `carried` the names of the
-    marks found in it. `http_status` is what the agent got. `recorded` is sha256 of
-    what a recording holds of it, None where nothing was recorded. `varied` names, in a
-    replay, what it was allowed to differ in from the recorded request, and did.
+    marks found in it. `http_status` is what the agent got. It came at `started_at`,
+    was held back for `held_ms`, and took `total_ms` from then on. `recorded` is sha256
+    of what a recording holds of it, None where nothing was recorded. `varied` names,
+    in a replay, what it was allowed to differ in from the recorded request, and did.
     """
 
     n: int
@@ -635,6 +640,7 @@ class Exchange(Record, frozen=True):
     detail: str = ""
     recorded: str | None = None
     varied: tuple[str, ...] = ()
+    held_ms: float = 0.0
 
     @property
     def is_priced(self) -> bool:

@@ -66,6 +66,7 @@ ADDED = {
     "plan.gate_run": None,
     "plan.replay_run": None,
     "replay": None,
+    "plan.max_requests_at_once": None,
 }
 """Fields that came after the first registrations were sealed, and what they hold
 where nothing was said."""

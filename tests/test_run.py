@@ -103,23 +103,6 @@ def test_a_result_names_isolation_usage_and_checks(finished):
         assert sum(request.output for request in step.requests) > 0
 
 
-def test_two_workers_give_the_same_results_as_one(finished, own_root):
-    _, run = finished
-    other = _seal(own_root)
-    running.run_plan(other, own_root, n_workers=3)
-
-    def told(folder):
-        return {
-            str(r.key): (
-                [(c.id, c.passed) for c in r.steps[0].grade.checks],
-                [(q.input, q.output, q.read) for q in r.steps[0].requests],
-            )
-            for r in _results(folder)
-        }
-
-    assert told(other) == told(run)
-
-
 def test_a_plan_without_a_proof_is_refused(root):
     with pytest.raises(ProofError, match="evalkit verify greet"):
         _seal(root)

@@ -83,7 +83,7 @@ def replay(recorded, gateway):
 
 def _facts(row):
     """What is the same of a row in a replay."""
-    ours = {"started_at", "first_byte_ms", "total_ms", "recorded", "varied"}
+    ours = {"started_at", "first_byte_ms", "total_ms", "held_ms", "recorded", "varied"}
     return {k: v for k, v in msgspec.structs.asdict(row).items() if k not in ours}
 
 

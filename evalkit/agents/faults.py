@@ -17,16 +17,24 @@ BY_STATUS = {
 KILLED = frozenset({-15, -9, -2, 130, 137, 143})
 """Exit codes of a process ended by SIGTERM, SIGKILL or SIGINT, or its sandbox's."""
 UNBILLED = frozenset(
-    {Passage.FAILED, Passage.REFUSED, Passage.UNREACHABLE, Passage.DEPARTED}
+    {
+        Passage.FAILED,
+        Passage.HELD,
+        Passage.REFUSED,
+        Passage.UNREACHABLE,
+        Passage.DEPARTED,
+    }
 )
 TOO_LONG = re.compile(r"too long|too large|context.{0,3}length|maximum context", re.I)
 """What providers say of a request that an agent let grow beyond the model."""
 STALLED_SHARE = 0.25
-"""Of a call's time: so long without a byte of an answer, the provider stalled."""
+"""Of a call's time: so long without a byte of an answer, or with its requests held
+back, no limit of the agent's was reached."""
 NAMES = {
     Passage.TRUNCATED: "the provider's answer was cut short",
     Passage.UNREACHABLE: "the provider did not answer",
     Passage.FAILED: "the provider answered with an error",
+    Passage.HELD: "a request was held back until it was given up",
 }
 
 
@@ -90,7 +98,11 @@ def last_fault(exchanges: Sequence[Exchange]) -> tuple[Ended, str] | None:
 def _stalled(
     finished: Finished, exchanges: Sequence[Exchange]
 ) -> tuple[Ended, str] | None:
-    """That a call's time ran out over a request that the provider left unanswered."""
+    """That a call's time ran out over a provider that was busy, or did not answer."""
+    held_s = sum(one.held_ms for one in exchanges) / 1000
+    if held_s >= STALLED_SHARE * finished.wall_s:
+        told = f"requests were held back for {held_s:.0f} s"
+        return Ended.PROVIDER_FAULT, told
     last = exchanges[-1] if exchanges else None
     if last is None or last.passage not in {Passage.CLOSED, Passage.CLIENT_GONE}:
         return None

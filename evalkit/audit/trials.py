@@ -91,7 +91,10 @@ def _twice(registration: Registration, events: Sequence[Event]) -> Iterator[str]
 
 
 def _out_of_order(registration: Registration, events: Sequence[Event]) -> Iterator[str]:
-    """Blocks follow each other; one worker also keeps the order inside them."""
+    """First attempts follow the schedule: by block, with one worker by trial too.
+
+    Several workers try again in a block while later ones have begun.
+    """
     places = {key: n for n, key in enumerate(registration.schedule)}
     blocks = {
         key: n
@@ -99,20 +102,21 @@ def _out_of_order(registration: Registration, events: Sequence[Event]) -> Iterat
         for key in block
     }
     alone, seen = False, dict[TrialKey, int]()
-    last_block, last_place = -1, -1
+    last_block, last_place, last_begun = -1, -1, -1
     for event in events:
         if isinstance(event.body, RunStarted):
-            alone = event.body.n_workers == 1
+            alone, last_block = event.body.n_workers == 1, -1
         if not isinstance(event.body, AttemptStarted) or event.body.key not in places:
             continue
-        key = event.body.key
-        if blocks[key] < last_block:
+        key, is_first = event.body.key, event.body.key not in seen
+        if blocks[key] < max(last_block if alone else -1, last_begun * is_first):
             yield f"{key}: begun after a later block"
         last_block = max(last_block, blocks[key])
-        if key not in seen and alone:
-            if places[key] < last_place:
+        if is_first:
+            last_begun = max(last_begun, blocks[key])
+            if alone and places[key] < last_place:
                 yield f"{key}: begun after a trial planned later"
-            last_place = max(last_place, places[key])
+            last_place = max(last_place, places[key] if alone else -1)
         if event.body.attempt <= seen.get(key, 0):
             yield f"{key}: attempt {event.body.attempt} begun after {seen[key]}"
         seen[key] = event.body.attempt

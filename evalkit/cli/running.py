@@ -71,6 +71,9 @@ def plan(
     record: Annotated[
         bool, typer.Option("--record", help="Keep requests and answers.")
     ] = False,
+    max_requests_at_once: Annotated[
+        int, typer.Option(min=0, help="Model requests of all trials; 0: any number.")
+    ] = DEFAULTS.max_requests_at_once,
     library: Annotated[
         str, typer.Option(help="Skills: folder or folder@ref.")
     ] = DEFAULTS.library,

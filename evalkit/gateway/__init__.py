@@ -81,6 +81,8 @@ class Gateway:
             recordings answer, and nothing is connected to.
         rates: Prices, for caps in dollars.
         accounting: How requests are priced, as for `usage.price`.
+        at_once: Requests that are under way at most; None is any number.
+        retry_wait_ms: How long all wait for a provider that is busy, at first.
     """
 
     def __init__(
@@ -93,6 +95,8 @@ class Gateway:
         varies: tuple[Rule, ...] | None = None,
         rates: Rates = NO_RATES,
         accounting: str = LIST,
+        at_once: int | None = None,
+        retry_wait_ms: int = 0,
     ) -> None:
         provider.check()
         self._start = Start(
@@ -104,6 +108,8 @@ class Gateway:
             socket="",
             record=record,
             varies=varies,
+            at_once=at_once,
+            retry_wait_ms=retry_wait_ms,
         )
         self._lock = threading.Lock()
         self._open = ExitStack()

@@ -21,7 +21,9 @@ MAX_REFUSALS = 100
 MIN_TOKENS = 1_000
 """Held for a request at least, as long as none of its trial has told its usage."""
 BYTES_PER_TOKEN = 4
-NOT_CHARGED = frozenset({Passage.FAILED, Passage.UNREACHABLE, Passage.DEPARTED})
+NOT_CHARGED = frozenset(
+    {Passage.FAILED, Passage.HELD, Passage.UNREACHABLE, Passage.DEPARTED}
+)
 
 
 class Amount(NamedTuple):

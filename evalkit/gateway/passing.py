@@ -12,6 +12,7 @@ from multidict import CIMultiDict
 
 from evalkit.gateway import replies
 from evalkit.gateway.contents import Contents
+from evalkit.gateway.holding import Heard
 from evalkit.gateway.meter import Meter
 from evalkit.gateway.notes import MAX_DETAIL_CHARS
 from evalkit.gateway.recording import Recording
@@ -48,6 +49,7 @@ class Passing:
     def __init__(
         self,
         number: int,
+        path: str,
         asked: Contents,
         body: bytes,
         meter: Meter,
@@ -69,16 +71,19 @@ class Passing:
         self._clock_s = time.monotonic()
         self._first_byte_ms: float | None = None
         self._n_answer_bytes = 0
+        self._held_ms = 0.0
         self._status: int | None = None
-        self._path = ""
+        self._retry_after: str | None = None
+        self._path = path
         self._detail = ""
         self._varied: tuple[str, ...] = ()
         self._is_broken = False
-        self.passage = Passage.CLIENT_GONE
+        self.passage = Passage.HELD
 
     async def carry(self, request: web.Request) -> web.StreamResponse:
         """Ask, and pass the answer on as it comes."""
-        self._path = request.path
+        self._held_ms, self._clock_s = self._elapsed_ms(), time.monotonic()
+        self.passage = Passage.CLIENT_GONE
         headers = sent_headers(request.headers, self._provider)
         if self._recording:
             self._recording.asked(request.path_qs, headers, self._body)
@@ -86,6 +91,7 @@ class Passing:
         try:
             async with asking as answer:
                 self._varied = answer.varied
+                self._retry_after = answer.headers.get("retry-after")
                 if answer.status >= 400:
                     return await self._pass_error(answer)
                 return await self._pass(request, answer)
@@ -97,10 +103,15 @@ class Passing:
             refusal = replies.departed(str(error))
             return self._refuse(refusal, Passage.DEPARTED, str(error))
 
+    def heard(self) -> Heard:
+        """What the provider said to it so far."""
+        return Heard(self._status, self._meter.error, self._retry_after)
+
     def end(self) -> Exchange:
         """Keep the last of it; what was seen of it."""
+        is_held = self.passage is Passage.HELD
         recorded = None
-        if self._recording:
+        if self._recording and not is_held:
             recorded = self._recording.end(broken=self._is_broken)
         used = self._meter.tokens
         detail = self._secret.out_of(self._detail or self._meter.error)
@@ -113,7 +124,8 @@ class Passing:
             streamed=self._asked.streamed,
             started_at=self._started_at,
             first_byte_ms=self._first_byte_ms,
-            total_ms=self._elapsed_ms(),
+            total_ms=0.0 if is_held else self._elapsed_ms(),
+            held_ms=self._elapsed_ms() if is_held else self._held_ms,
             http_status=self._status,
             served=served and served[:MAX_NAME_CHARS],
             input=used.input if used else None,

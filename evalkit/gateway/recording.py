@@ -127,7 +127,7 @@ def taped(run: Path, name: str, rows: tuple[Exchange, ...]) -> Taped:
     folder = run / FOLDER / name
     kept: list[Kept] = []
     for row in rows:
-        if row.passage is Passage.REFUSED:
+        if row.passage in {Passage.REFUSED, Passage.HELD}:
             continue
         if row.recorded is None:
             raise InputError(

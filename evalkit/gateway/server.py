@@ -13,6 +13,7 @@ from aiohttp import web
 from evalkit.gateway import contents, passing, recording, replies
 from evalkit.gateway.accounts import MAX_REFUSALS, Account, Opened, Taking, cost_by
 from evalkit.gateway.contents import Contents, UnreadableError
+from evalkit.gateway.holding import Holding
 from evalkit.gateway.meter import Meter
 from evalkit.gateway.notes import Notes
 from evalkit.gateway.passing import Passing
@@ -44,6 +45,9 @@ class Server:
         self._opened: dict[str, Opened] = {}
         self._accounts: dict[str, Account] = {}
         self._notes = Notes(self._folder, now)
+        replays = given.varies is not None
+        wait_s = 0.0 if replays else given.retry_wait_ms / 1000
+        self._holding = Holding(None if replays else given.at_once, wait_s)
 
     @property
     def fault(self) -> str | None:
@@ -170,6 +174,7 @@ class Server:
             kept = Recording(stem, self._notes, secret)
         passed = Passing(
             number,
+            request.path,
             asked,
             body,
             taking.meter,
@@ -179,10 +184,15 @@ class Server:
             now=self._now,
         )
         try:
-            return await passed.carry(request)
+            async with self._holding.leave() as left_at_s:
+                try:
+                    return await passed.carry(request)
+                finally:
+                    self._holding.hear(left_at_s, passed.heard())
         except asyncio.CancelledError:
             if not opened.is_open:
-                passed.passage = Passage.CLOSED
+                if passed.passage is not Passage.HELD:
+                    passed.passage = Passage.CLOSED
                 passing.abort(request)
             raise
         finally:

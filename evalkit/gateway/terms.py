@@ -131,7 +131,9 @@ class Start(Order, frozen=True, tag="start"):
     """Begin to listen: on the socket at this path, and on loopback.
 
     `varies` is there for a replay: what requests may differ in from those recorded.
-    Then recordings answer, and nothing is connected to.
+    Then recordings answer, and nothing is connected to. `at_once` requests leave at
+    most (None: any number); `retry_wait_ms` is how long all of them wait for a
+    provider that is busy, at first. A replay holds none back.
     """
 
     provider: Provider
@@ -142,6 +144,8 @@ class Start(Order, frozen=True, tag="start"):
     socket: str
     record: bool
     varies: tuple[Rule, ...] | None = None
+    at_once: Positive | None = None
+    retry_wait_ms: int = 0
 
 
 class Open(Order, frozen=True, tag="open"):
