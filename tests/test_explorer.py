@@ -16,7 +16,9 @@ import sessions
 import test_explore_page
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from evalkit import publish
 from evalkit.explore import asked
+from evalkit.explore.comparing import MARKS
 from evalkit.explore.index import Transcript
 from evalkit.explore.items import FILTERS
 from evalkit.explore.redaction import Redactor
@@ -227,9 +229,9 @@ def test_a_run_s_trials_lead_to_their_transcripts_and_what_stands_beside(session
 def test_a_file_has_a_summary_beside_it_and_no_checks(session):
     told = ask(session, "file", path=str(TOOLS))
     assert told["beside"] == ("summary",)
-    assert "no trial" in heard(session, "beside", view=told["view"], what="checks").get(
-        "error"
-    )
+    assert "without a trial" in heard(
+        session, "beside", view=told["view"], what="checks"
+    ).get("error")
 
 
 def test_only_so_many_transcripts_are_held_and_the_last_used_are(session):
@@ -239,6 +241,69 @@ def test_only_so_many_transcripts_are_held_and_the_last_used_are(session):
     opened(session)
     ask(session, "page", view=first, page=0)
     assert "open it again" in heard(session, "page", view=others[0], page=0)["error"]
+
+
+# --- two arms ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pair_run(tmp_path_factory) -> Path:
+    def told(key, step):
+        if (key.arm, step) == ("baseline", "second"):
+            return None
+        edit = {"file_path": "a.py", "old_string": "two", "new_string": "TWO"}
+        more = [f"thought {n}" for n in range(30)] if key.arm == "full" else []
+        return sessions.acts(("Bash", {"command": "ls"}), *more, ("Edit", edit), "done")
+
+    folder = tmp_path_factory.mktemp("paired")
+    return sessions.run(folder, told, steps=("first", "second"))
+
+
+def test_two_arms_stand_in_rows_that_hold_every_item_of_both(pair_run):
+    session = Session(pair_run)
+    of = {"run": pair_run.name, "key": KEY}
+    pair = ask(session, "pair", **of, other="auto")
+    assert pair["arms"] == ("full", "auto")
+    assert ("turns", "66", "6", "+60") in pair["measures"]
+    first, second = pair["parts"]
+    assert first["verdicts"] == "==" + "<" * 30 + "=="
+    assert first["first"] == 2
+    assert "thought 0" in first["sentence"]
+    pages_ = itertools.count()
+    rows = list(
+        itertools.chain.from_iterable(
+            iter(
+                lambda: ask(
+                    session, "rows", pair=pair["pair"], part=0, page=next(pages_)
+                )["rows"],
+                (),
+            )
+        )
+    )
+    assert "".join(MARKS[row["verdict"]] for row in rows) == first["verdicts"]
+    for side, key in (("left", "full"), ("right", "auto")):
+        turns = [row[side] for row in rows if row[side]]
+        shown = [item["n"] for turn in turns for item in turn["items"]]
+        path = pair_run / "trials" / f"alpha.{key}.r1" / "1" / "01-first"
+        assert shown == list(range(len(Transcript(path / "agent.stdout.jsonl"))))
+    assert second["missing"] == (None, None)
+
+
+def test_a_step_without_a_transcript_is_told(pair_run):
+    session = Session(pair_run)
+    of = {"run": pair_run.name, "key": KEY}
+    pair = ask(session, "pair", **of, other="baseline")
+    assert pair["parts"][1]["missing"] == (None, "no transcript was kept")
+    assert pair["parts"][1]["verdicts"] == ""
+    assert not ask(session, "rows", pair=pair["pair"], part=1, page=0)["rows"]
+    assert "step 2" in heard(session, "rows", pair=pair["pair"], part=2, page=0).get(
+        "error"
+    )
+    assert "another arm" in heard(session, "pair", **of, other="full")["error"]
+    again = ask(session, "pair", **of, other="auto")
+    old = heard(session, "rows", pair=pair["pair"], part=0, page=0)
+    assert "compare the two again" in old["error"]
+    assert ask(session, "rows", pair=again["pair"], part=0, page=0)["rows"]
 
 
 # --- faults ---------------------------------------------------------------------------
@@ -261,6 +326,7 @@ def test_only_so_many_transcripts_are_held_and_the_last_used_are(session):
         {"ask": "jump", "id": "1", "view": 1, "name": "nothing", "n": 0},
         {"ask": "whole", "id": "1", "view": 1, "n": 10**9},
         {"ask": "beside", "id": "1", "view": 1, "what": "nothing"},
+        {"ask": "rows", "id": "1", "pair": 1, "part": 0, "page": 0},
         {"ask": "run", "id": "1", "run": "../.."},
         {"ask": "trial", "id": "1", "run": "x", "key": "y"},
         {"ask": "file", "id": "1", "path": "/dev/null"},
@@ -288,6 +354,7 @@ def test_every_kind_of_question_is_answered(session, run):
         "whole": {**of, "n": 0}, "jump": {**of, "name": "user", "n": 0},
         "place": {**of, "n": 0}, "find": {**of, "query": "a"}, "more": of,
         "beside": {**of, "what": "summary"}, "redact": {"on": False},
+        "pair": {**trial, "other": "auto"}, "rows": {"pair": 4, "part": 0, "page": 0},
     }  # fmt: skip
     known = {kind.__name__.lower() for kind in asked.Question.__args__}
     assert set(questions) == known
@@ -336,3 +403,12 @@ def test_a_widget_without_a_browser_says_what_it_needs(tmp_path, monkeypatch):
     page = export(tmp_path / "n.ipynb", tmp_path / "page.html").read_text()
     assert "evalkit show RUN TRIAL --html" in page
     assert made.model_id not in page
+
+
+def test_the_notebook_runs_where_no_browser_is(run, tmp_path):
+    parameters = TranscriptsParameters(run.name, KEY, "auto")
+    done = publish.execute(parameters, folder=tmp_path, cwd=run)
+    page = export(done, tmp_path / "page.html").read_text()
+    assert "<h1" in page
+    assert NEEDS_KERNEL in page
+    assert "Traceback" not in page

@@ -16,6 +16,7 @@ import pytest
 import sessions
 import test_browser
 import test_explore_page
+from axe_playwright_python.sync_playwright import Axe
 from conftest import REPOSITORY
 from playwright.sync_api import Browser, Locator, Page, expect
 from test_browser import flat
@@ -30,6 +31,7 @@ MAX_ROWS = 80
 """Of the list that are in the page at once."""
 FRAMES = "new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 """A list draws in the frame after it was scrolled."""
+LIST = ".explorer .panes > .scroll"
 WIDE = {"width": 1300, "height": 1100}
 
 
@@ -46,7 +48,7 @@ class Shown(NamedTuple):
 
     @property
     def status(self) -> Locator:
-        return self.page.locator(".explorer .status")
+        return self.page.locator(".explorer > .status")
 
     def open(self, path: Path) -> None:
         """A file by its path; waits until its first item is there."""
@@ -77,8 +79,7 @@ def told(key, _):
     """Arms do the same at first."""
     edit = {"file_path": "a.py", "old_string": "two", "new_string": key.arm}
     deeds = (
-        f"what was done <in> {key}",
-        ("Bash", {"command": "ls"}),
+        ("Bash", {"command": "ls"}, f"what was done <in> {key}"),
         ("Edit", edit),
         *(
             [("Bash", {"command": "make"}, "make: no rule")]
@@ -123,8 +124,8 @@ def test_a_trial_is_chosen_and_read_with_its_checks_beside(shown):
     expect(page.locator(".explorer .stamp")).to_be_visible()
     page.select_option(".explorer [name=arm]", "baseline")
     page.select_option(".explorer [name=repeat]", "2")
-    expect(shown.rows.nth(1)).to_contain_text("what was done <in> alpha.baseline.r2")
-    page.locator(".explorer .scroll").focus()
+    expect(shown.rows.nth(2)).to_contain_text("what was done <in> alpha.baseline.r2")
+    page.locator(LIST).focus()
     shown.press("c")
     chosen = page.locator(".explorer .beside tr.chosen")
     expect(chosen).to_contain_text("edge")
@@ -135,11 +136,48 @@ def test_a_trial_is_chosen_and_read_with_its_checks_beside(shown):
     shown.press("b")
 
 
+def test_two_arms_stand_side_by_side_and_part_where_it_is_marked(shown):
+    page, run = shown.page, next((shown.root / "runs").iterdir()).name
+    page.select_option(".explorer [name=run]", run)
+    expect(page.locator(".explorer .standing")).to_contain_text("alpha.full.r1")
+    page.select_option(".explorer [name=beside]", "auto")
+    rows = page.locator(".explorer .row.pair")
+    expect(page.locator(".explorer .first")).to_contain_text("Edit a.py")
+    page.click(".explorer .first button")
+    current = page.locator(".explorer .row.pair[aria-current=true]")
+    expect(current).to_have_class(re.compile("differs-first"))
+    columns = current.locator(".turn")
+    expect(columns.nth(0)).to_contain_text("+full")
+    expect(columns.nth(1)).to_contain_text("+auto")
+    shown.press("x")
+    expect(current).to_contain_text("only full")
+    expect(current).to_contain_text("make: no rule")
+    expect(rows.first).to_be_attached()
+    page.click(".explorer .totals summary")
+    errors = page.locator(".explorer .totals tr", has_text="errors")
+    expect(errors).to_have_text("errors21+1")
+    page.click(".explorer >> text=close the comparison")
+    expect(shown.rows.first).to_be_visible()
+
+
+def test_everybody_can_use_it(shown):
+    """As far as a program can tell; dark is looked at in the test of themes."""
+    told = Axe().run(shown.page, context="[data-lm-suppress-shortcuts]")
+    grave = [
+        (one["id"], node["html"][:200], node["failureSummary"])
+        for one in told.response["violations"]
+        if one["impact"] in {"serious", "critical"}
+        for node in one["nodes"]
+    ]
+    assert grave == []
+    assert sum(len(one["nodes"]) for one in told.response["passes"]) > 100
+
+
 def test_the_keys_move_jump_and_search_and_leave_lab_s_cells_alone(shown):
     shown.open(shown.root / "cc-2.1.33-opus46-tool-errors.jsonl")
     page = shown.page
     n_cells = page.locator(".jp-Cell").count()
-    page.locator(".explorer .scroll").focus()
+    page.locator(LIST).focus()
     shown.press("j", "j", "k")
     expect(shown.status).to_contain_text("#1 ")
     shown.press("e")
@@ -170,7 +208,7 @@ def test_kinds_and_levels_choose_what_is_shown(shown):
     expect(shown.rows.first).to_have_class(re.compile(r"\berror\b"))
     page.click(".explorer [data-kind=error]")
     expect(shown.status).to_contain_text("of 218 ")
-    page.locator(".explorer .scroll").focus()
+    page.locator(LIST).focus()
     shown.press("1")
     body = page.locator(".explorer .row:not(.folded)")
     expect(body).to_have_count(0)
@@ -186,13 +224,13 @@ def test_kinds_and_levels_choose_what_is_shown(shown):
 def test_payloads_run_nothing_and_every_one_can_be_read(shown):
     shown.open(shown.root / "hostile.jsonl")
     page = shown.page
-    page.locator(".explorer .scroll").focus()
+    page.locator(LIST).focus()
     shown.press("3")
     texts: dict[int, str] = {}
     n = int(re.search(r" of (\d+) ", shown.status.inner_text())[1])
     while n - 1 not in texts:
         texts |= ready(page)
-        page.locator(".explorer .scroll").focus()
+        page.locator(LIST).focus()
         shown.press("PageDown")
     text = flat(" ".join(texts.values()))
     for payload in pages.PAYLOADS:
@@ -219,7 +257,7 @@ def test_fifty_thousand_messages_are_scrolled_from_first_to_last(shown):
     shown.open(shown.root / "long.jsonl")
     page = shown.page
     most, last = 0, -1
-    page.locator(".explorer .scroll").focus()
+    page.locator(LIST).focus()
     while last < N_MESSAGES - 1:
         rows = ready(page)
         assert all(f"message {n} says line 0" in text for n, text in rows.items())
@@ -228,7 +266,7 @@ def test_fifty_thousand_messages_are_scrolled_from_first_to_last(shown):
         page.evaluate("""() => {
             const list = document.querySelector(
                 '.jp-Notebook [data-lm-suppress-shortcuts]'
-            ).shadowRoot.querySelector('.scroll');
+            ).shadowRoot.querySelector('.panes > .scroll');
             list.scrollTop += list.scrollHeight / 50;
         }""")
     shown.press("G")
@@ -245,7 +283,7 @@ def test_a_file_that_changed_is_told_and_can_be_opened_again(shown, tmp_path):
     page = shown.page
     with path.open("a") as file:
         file.write("\n")
-    page.locator(".explorer .scroll").focus()
+    page.locator(LIST).focus()
     shown.press("G")
     expect(page.locator(".explorer .fault")).to_contain_text("it has changed")
     page.click(".explorer .fault button >> text=Open it again")

@@ -118,6 +118,23 @@ class Beside(OfView, frozen=True):
     what: Words
 
 
+class Pair(Asked, frozen=True):
+    """A trial, and another arm of its block beside it."""
+
+    run: Words
+    key: Words
+    other: Words
+    attempt: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class Rows(Asked, frozen=True):
+    """A page of the two trials that are compared."""
+
+    pair: Natural
+    part: Natural
+    page: Natural
+
+
 class Redact(Asked, frozen=True):
     """Whether secrets are taken out from now on."""
 
@@ -139,6 +156,8 @@ Question = (
     | More
     | Beside
     | Redact
+    | Pair
+    | Rows
 )
 
 

@@ -9,18 +9,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from evalkit.errors import EvalkitError, InputError
-from evalkit.explore import asked, beside
-from evalkit.explore.account import account
+from evalkit.explore import asked
 from evalkit.explore.article import SHAPES
 from evalkit.explore.asked import Question, id_of, read_question
 from evalkit.explore.catalogue import Catalogue, listed
+from evalkit.explore.comparing import N_ROWS, Comparison
 from evalkit.explore.items import FILTERS
+from evalkit.explore.pairing import find_other
+from evalkit.explore.panels import offered, panel
 from evalkit.explore.redaction import Redactor
-from evalkit.explore.summary import summary_lines
-from evalkit.explore.telling import Teller
 from evalkit.explore.trial import FoundTrial, transcripts_of
 from evalkit.explore.viewing import N_ITEMS, View
-from evalkit.markup import escape
 from evalkit.parameters import TranscriptsParameters
 
 MAX_VIEWS = 6
@@ -56,6 +55,7 @@ class Session:
         self._known = known
         self._catalogue = Catalogue(folder)
         self._views: dict[int, _Opened] = {}
+        self._compared: tuple[int, Comparison] | None = None
         self._n_opened = 0
         self._hides = False
         self._answers: dict[type[asked.Asked], Callable[[Any], Any]] = {
@@ -73,6 +73,8 @@ class Session:
             asked.More: lambda q: self._view(q).found(),
             asked.Beside: self._beside,
             asked.Redact: self._redact,
+            asked.Pair: self._pair,
+            asked.Rows: self._rows,
         }
 
     def answer(self, content: Any) -> dict[str, Any]:
@@ -98,6 +100,7 @@ class Session:
             "filters": tuple(FILTERS),
             "shapes": {kind.value: shape for kind, shape in SHAPES.items()},
             "n_items": N_ITEMS,
+            "n_rows": N_ROWS,
         }
 
     def _trial(self, question: asked.Trial) -> Any:
@@ -132,7 +135,7 @@ class Session:
             "n": len(view.numbers),
             "counts": view.transcript.counts(),
             "simulated": bool(found and found.simulated),
-            "beside": tuple(_BESIDE) if found else ("summary",),
+            "beside": offered(found),
         }
 
     def _choose(self, question: asked.Choose) -> dict[str, Any]:
@@ -151,18 +154,28 @@ class Session:
         return view.found()
 
     def _beside(self, question: asked.Beside) -> dict[str, Any]:
-        opened = self._opened_as(question)
-        if question.what not in _BESIDE or (
-            opened.trial is None and question.what != "summary"
-        ):
+        _, path, found = self._opened_as(question)
+        root = self._catalogue.root_of(found) if found else self._folder
+        return {"html": panel(question.what, path, found, root, self._redactor())}
+
+    def _pair(self, question: asked.Pair) -> dict[str, Any]:
+        left = self._catalogue.trial(question.run, question.key, question.attempt)
+        right = find_other(left, question.other)
+        found = Comparison(left, right, self._redactor())
+        self._n_opened += 1
+        self._compared = self._n_opened, found
+        return {"pair": self._n_opened, **msgspec.structs.asdict(found.listed())}
+
+    def _rows(self, question: asked.Rows) -> Any:
+        number, found = self._compared or (0, None)
+        if found is None or number != question.pair:
             raise InputError(
-                f"beside: {question.what!r}",
-                expected=" or ".join(_BESIDE),
-                found="none of these" if opened.trial else "no trial is open",
-                cure="choose again",
+                f"comparison {question.pair}",
+                expected="the one that was made last",
+                found=f"comparison {number}" if number else "none",
+                cure="compare the two again",
             )
-        made = _BESIDE[question.what](opened, self._catalogue, self._redactor())
-        return {"html": made}
+        return found.rows(question.part, question.page)
 
     def _redact(self, question: asked.Redact) -> dict[str, Any]:
         self._hides = question.on
@@ -187,39 +200,3 @@ class Session:
             )
         self._views[question.view] = found
         return found
-
-
-def _checks(opened: _Opened, _: Catalogue, redactor: Redactor) -> str:
-    tell, found = Teller(redactor), _trial_of(opened)
-    return (
-        f"{beside.checks(found, tell)}<h3>What was asked and answered</h3>"
-        f"{beside.check_evidence(found, tell)}"
-    )
-
-
-def _workspace(opened: _Opened, catalogue: Catalogue, redactor: Redactor) -> str:
-    found = _trial_of(opened)
-    return beside.workspace(found, catalogue.root_of(found), Teller(redactor))
-
-
-def _routing(opened: _Opened, _: Catalogue, redactor: Redactor) -> str:
-    return beside.routing(_trial_of(opened), Teller(redactor))
-
-
-def _summary(opened: _Opened, _: Catalogue, redactor: Redactor) -> str:
-    told = "\n".join(map(redactor, summary_lines(account(opened.path))))
-    return f"<pre>{escape(told)}</pre>"
-
-
-def _trial_of(opened: _Opened) -> FoundTrial:
-    assert opened.trial is not None
-    return opened.trial
-
-
-_BESIDE: dict[str, Callable[[_Opened, Catalogue, Redactor], str]] = {
-    "checks": _checks,
-    "workspace": _workspace,
-    "routing": _routing,
-    "summary": _summary,
-}
-"""What can stand beside a transcript; only the last needs no trial."""

@@ -5,8 +5,8 @@
 The file is a real one repeated, each copy with message ids of its own, so that it
 holds as many requests as a real one of that size would. Both sides run in fresh
 processes on the same file; memory is the growth of the peak of what is resident.
-Then a session of 50,000 lines is indexed, paged through and searched. Prints;
-asserts nothing.
+Then a session of 50,000 lines is indexed, paged through, shown as the explorer does
+(with secrets, and without) and searched. Prints; asserts nothing.
 """
 
 from __future__ import annotations
@@ -112,11 +112,33 @@ def _pages(path: Path) -> None:
         walls.append((time.perf_counter() - started) * 1000)
     median, worst = statistics.median(walls), max(walls)
     print(f"page of {N_ITEMS} items: median {median:.1f} ms, worst {worst:.1f} ms")
+    _shown(path)
     for query, regex in (("error", False), (r"(err|fail)\w+:", True)):
         started = time.perf_counter()
         n_hits = sum(1 for _ in search(transcript, query, regex=regex))
         wall = time.perf_counter() - started
         print(f"search for {query!r}: {n_hits:,} hits, {wall:.2f} s")
+
+
+def _shown(path: Path) -> None:
+    """Pages as HTML: in turn, so that both sides meet the same machine."""
+    from evalkit.explore.redaction import Redactor
+    from evalkit.explore.viewing import N_ITEMS, View
+
+    views = {
+        "all shown": View(path, Redactor(on=False)),
+        "secrets hidden": View(path, Redactor()),
+    }
+    walls: dict[str, list[float]] = {name: [] for name in views}
+    n_pages = len(views["all shown"].numbers) // N_ITEMS
+    for page in range(0, n_pages, 10):
+        for name, view in views.items():
+            started = time.perf_counter()
+            view.page(page)
+            walls[name].append((time.perf_counter() - started) * 1000)
+    for name, taken in walls.items():
+        median, worst = statistics.median(taken), max(taken)
+        print(f"page as HTML, {name}: median {median:.1f} ms, worst {worst:.1f} ms")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 /* Which transcript: run, case, arm, repeat, attempt, step; or any file. */
 
-const STEPS = ["run", "case", "arm", "repeat", "attempt", "step"];
+const STEPS = ["run", "case", "arm", "repeat", "attempt", "step", "beside"];
 
 class Chooser {
-  constructor({ ask, onOpen, onFault }) {
-    Object.assign(this, { ask, onOpen, onFault });
+  constructor({ ask, onOpen, onCompare, onFault }) {
+    Object.assign(this, { ask, onOpen, onCompare, onFault });
     this.run = this.trial = null;
     this.turn = 0;
     this.selects = Object.fromEntries(STEPS.map(name => [name, make("select", { name, onchange: () => this.chosen(name) })]));
     this.path = make("input", { type: "text", name: "file", placeholder: "or a transcript's path", "aria-label": "Path of a transcript", spellcheck: "false" });
-    const labels = STEPS.map(name => make("label", {}, make("span", { text: name }), this.selects[name]));
+    const labels = STEPS.map(name => make("label", {}, make("span", { text: name === "beside" ? "arm beside it" : name }), this.selects[name]));
     this.node = make("form", { class: "chooser", "aria-label": "Which transcript", onsubmit: event => {
       event.preventDefault();
       if (this.path.value.trim()) this.guard(() => this.openFile(this.path.value.trim()));
@@ -33,6 +33,10 @@ class Chooser {
         this.path.value = start.file;
         await this.openFile(start.file, over);
       } else if (start.run) await this.openRun(start.run, start.trial, over);
+      if (start.other && this.trial) {
+        this.options("beside", this.others(), start.other, "nothing");
+        await this.compare(start.other);
+      }
     });
   }
 
@@ -40,7 +44,8 @@ class Chooser {
     return this.guard(async over => {
       const { run, attempt, step } = this.selects;
       if (name === "run") return run.value && this.openRun(run.value, "", over);
-      if (name === "step") return this.open(step.value);
+      if (name === "step") return this.open(step.value, over);
+      if (name === "beside") return this.compare(this.selects.beside.value);
       if (name === "attempt") return this.openTrial(this.trial.key, Number(attempt.value), over);
       this.fill();
       return this.openTrial(this.selects.repeat.selectedOptions[0].dataset.key, null, over);
@@ -87,8 +92,26 @@ class Chooser {
     const { attempts } = this.run.trials.find(one => one.key === key);
     this.options("attempt", attempts.map(n => [String(n), String(n)]), String(trial.attempt));
     this.options("step", trial.transcripts.map(one => [one.name, `${one.name}: ${one.what}`]), trial.first);
+    this.options("beside", this.others(), "", "nothing");
     if (!trial.first) throw new Error(`${trial.standing}; no transcript of it was kept`);
     await this.open(trial.first, over);
+  }
+
+  /** The other arms of the trial's block. */
+  others() {
+    const { arm, repeat, case: of } = this.run.trials.find(one => one.key === this.trial.key);
+    const block = this.run.trials.filter(one => one.case === of && one.repeat === repeat && one.arm !== arm);
+    return block.map(one => [one.arm, one.score == null ? one.arm : `${one.arm} (score ${one.score.toFixed(2)})`]);
+  }
+
+  compare(other) {
+    const { run, key, attempt } = this.trial;
+    return this.onCompare(other ? { run, key, attempt, other } : null);
+  }
+
+  alone() {
+    this.selects.beside.value = "";
+    return this.compare("");
   }
 
   async open(transcript, over = () => false) {
@@ -99,6 +122,9 @@ class Chooser {
 
   async openFile(path, over = () => false) {
     const opened = await this.ask("file", { path });
-    if (!over()) this.onOpen(opened, null, () => this.guard(() => this.openFile(path)));
+    if (over()) return;
+    this.trial = null;
+    this.options("beside", [], "", "nothing");
+    this.onOpen(opened, null, () => this.guard(() => this.openFile(path)));
   }
 }

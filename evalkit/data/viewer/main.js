@@ -1,12 +1,12 @@
 /* The explorer: its parts put together, and what keys do. */
 
-const LEVELS = { outline: 26, short: 110, full: 220 };
 const JUMPS = { e: "error", d: "edit", s: "skill", u: "user" };
 const KEYS = [
   ["j / k", "next, previous item"],
   ["n / N", "next, previous hit of the search"],
   ["/", "search"],
   ["e, d, s, u", "next error, edit (diff), skill, user message; with Shift: the one before"],
+  ["x", "two arms: next difference; with Shift: the one before"],
   ["c", "next check that failed"],
   ["b", "what stands beside: checks, workspace, routing"],
   ["o / Enter", "fold or unfold the item"],
@@ -20,7 +20,6 @@ class Explorer {
     this.host = host;
     this.wire = new Wire(model, slow => this.slow(slow));
     this.ask = (kind, question = {}) => this.wire.ask(kind, { view: this.opened.view, ...question });
-    this.level = "short";
     this.build();
     this.follow();
     this.begin();
@@ -28,13 +27,17 @@ class Explorer {
 
   build() {
     const onFault = fault => this.fault(fault);
-    this.chooser = new Chooser({ ask: (...said) => this.wire.ask(...said), onOpen: (...said) => this.open(...said), onFault });
-    this.finder = new Finder({ ask: this.ask, goTo: n => this.goToItem(n, { unfold: true }), say: text => this.say(text), onFault });
+    const ask = (...said) => this.wire.ask(...said);
+    const say = text => this.say(text);
+    this.items = new Items({ ask: this.ask, goTo: n => !this.pairs && this.goToItem(n), onFault });
+    this.chooser = new Chooser({ ask, onOpen: (...said) => this.open(...said), onCompare: question => this.compare(question), onFault });
+    this.pairing = new Pairing({ ask, items: this.items, say, onFault, onClose: () => this.chooser.alone() });
+    this.finder = new Finder({ ask: this.ask, goTo: n => this.goToItem(n, { unfold: true }), say, onFault });
     this.finder.from = () => this.item()?.n ?? 0;
     this.aside = new Aside({ ask: this.ask, onFault });
     this.list = new List({
       label: "Transcript", perPage: 50, onFault,
-      build: (index, data) => this.row(index, data),
+      build: (index, data) => this.items.build(data),
       load: page => this.load(page),
       onMove: (index, data) => this.moved(index, data),
       onDraw: rows => this.drawn(rows),
@@ -43,29 +46,28 @@ class Explorer {
     this.standing = make("p", { class: "standing" });
     this.kinds = make("div", { class: "kinds", role: "group", "aria-label": "Show only" });
     this.levels = make("select", { "aria-label": "How much of each item", onchange: () => this.setLevel(this.levels.value) },
-      ...Object.keys(LEVELS).map(name => make("option", { value: name, text: name, selected: name === this.level })));
+      ...Object.keys(LEVELS).map(name => make("option", { value: name, text: name, selected: name === this.items.level })));
     this.hides = make("input", { type: "checkbox", onchange: () => this.redact() });
     const jump = (name, key, text) => make("button", { type: "button", text, title: `Next ${name} (${key}); before: Shift+${key}`, onclick: event => this.jump(name, event.shiftKey) });
+    this.jumps = make("span", { class: "jumps", role: "group", "aria-label": "Jump to the next" }, jump("error", "e", "✖ error"), jump("edit", "d", "✎ edit"), jump("skill", "s", "★ skill"),
+      make("button", { type: "button", text: "failed check", title: "Next check that failed (c)", onclick: () => this.failed() }));
     this.tools = make("div", { class: "tools", role: "toolbar", "aria-label": "Reading" },
       this.finder.node,
-      make("span", { class: "jumps", role: "group", "aria-label": "Jump to the next" }, jump("error", "e", "✖ error"), jump("edit", "d", "✎ edit"), jump("skill", "s", "★ skill"),
-        make("button", { type: "button", text: "failed check", title: "Next check that failed (c)", onclick: () => this.failed() })),
+      this.jumps,
       make("label", {}, "show ", this.levels),
       make("label", { title: "On this machine all is shown; pages that are exported hide secrets" }, this.hides, "hide secrets"),
-      make("button", { type: "button", text: "beside", title: "Checks, workspace, routing (b)", onclick: () => this.aside.toggle() }),
+      make("button", { type: "button", text: "checks and more", title: "Checks, workspace, routing beside (b)", onclick: () => this.aside.toggle() }),
       make("button", { type: "button", text: "?", "aria-label": "Help", onclick: () => this.help.showModal() }));
     this.trouble = make("p", { class: "fault", role: "alert", hidden: true });
     this.status = make("p", { class: "status" });
     this.live = make("p", { class: "live", role: "status", "aria-live": "polite" });
     this.help = make("dialog", { "aria-label": "Keys" }, make("dl", {}, ...KEYS.flatMap(([key, what]) => [make("dt", { text: key }), make("dd", { text: what })])),
       make("form", { method: "dialog" }, make("button", { text: "Close" })));
-    this.panes = make("div", { class: "panes" }, this.list.node, this.aside.node);
+    this.panes = make("div", { class: "panes" }, this.list.node, this.pairing.node, this.aside.node);
     this.node = make("section", { class: "explorer", "aria-label": "Transcript explorer", onkeydown: event => this.key(event) },
       this.stamp, this.chooser.node, this.standing, this.kinds, this.tools, this.trouble, this.panes, this.status, this.live, this.help);
-    this.list.node.addEventListener("click", event => this.clicked(event));
-    this.list.node.addEventListener("toggle", event => this.unfolded(event.target), true);
-    this.rare = make("style");
-    this.host.append(this.rare, this.node);
+    this.items.attend(this.list);
+    this.host.append(this.items.rare, this.node);
   }
 
   async begin() {
@@ -90,101 +92,54 @@ class Explorer {
   open(opened, trial, again) {
     this.opened = opened;
     this.again = again;
+    if (this.pairs) this.compare(null);
     this.trouble.hidden = true;
     this.stamp.hidden = !opened.simulated;
     this.standing.textContent = trial ? [trial.standing, trial.damage && `NOT AS SEALED: ${trial.damage}`].filter(Boolean).join(". ") : `${opened.path}: ${opened.kind}`;
     this.chosen = new Set();
-    this.toggled = new Set();
-    this.folds = new Map();
+    this.items.reset();
     this.kinds.replaceChildren(...Object.entries(opened.counts).filter(([, n]) => n).map(([name, n]) => make("button", {
       type: "button", "aria-pressed": "false", "data-kind": name, text: `${this.shapes[name] ?? "✎"} ${name} ${n.toLocaleString("en")}`, onclick: () => this.choose(name),
     })));
     this.finder.forget();
     this.aside.offer(opened.beside);
-    this.list.reset(opened.n, LEVELS[this.level]);
+    this.list.reset(opened.n, LEVELS[this.items.level]);
     this.say(`${opened.n.toLocaleString("en")} items`);
   }
 
   async load(page) {
     const { items, style } = await this.ask("page", { page });
-    this.colour(style);
+    this.items.colour(style);
     return items;
   }
 
-  /** Rules for colours that no rule was there for yet. */
-  colour(style) {
-    for (const rule of style.match(/\.ansi\d8-\d+\{[^}]*\}/g) ?? [])
-      if (!this.rare.textContent.includes(rule)) this.rare.textContent += rule;
-  }
-
-  row(index, data) {
-    const made = adopt(data.html).querySelector("article");
-    made.removeAttribute("id");
-    made.dataset.n = data.n;
-    const header = made.querySelector("header");
-    header.prepend(make("button", { type: "button", class: "fold", title: "Fold or unfold (o)" }));
-    header.after(make("p", { class: "gist", text: data.line }));
-    if (data.cut) made.append(make("button", { type: "button", class: "more", text: "Show more of this item" }));
-    const known = this.folds.get(data.n);
-    [...made.querySelectorAll("details")].forEach((fold, n) => {
-      fold.open = known?.get(n) ?? (this.level === "full");
-    });
-    this.fold(made);
-    return made;
-  }
-
-  fold(row) {
-    const folded = (this.level === "outline") !== this.toggled.has(Number(row.dataset.n));
-    row.classList.toggle("folded", folded);
-    const button = row.querySelector(".fold");
-    button.textContent = folded ? "▸" : "▾";
-    button.setAttribute("aria-expanded", !folded);
-    button.setAttribute("aria-label", `Item ${row.dataset.n}`);
-  }
-
-  toggle(row, unfold = row.classList.contains("folded")) {
-    const n = Number(row.dataset.n);
-    if (unfold === row.classList.contains("folded")) this.toggled[this.toggled.has(n) ? "delete" : "add"](n);
-    this.fold(row);
-  }
-
-  unfolded(fold) {
-    const row = fold.closest(".row");
-    const n = Number(row.dataset.n);
-    if (!this.folds.has(n)) this.folds.set(n, new Map());
-    this.folds.get(n).set([...row.querySelectorAll("details")].indexOf(fold), fold.open);
-  }
-
-  clicked(event) {
-    const row = event.target.closest(".row");
-    if (!row) return;
-    const link = event.target.closest("a[href]");
-    if (link) {
-      event.preventDefault();
-      const n = /^#m(\d+)$/.exec(link.getAttribute("href"));
-      if (n) this.goToItem(Number(n[1]));
-    } else if (event.target.closest(".fold")) this.toggle(row);
-    else if (event.target.closest(".more")) this.whole(row);
-    else this.list.mark(Number(row.dataset.index));
-  }
-
-  async whole(row) {
-    const n = Number(row.dataset.n), index = Number(row.dataset.index);
-    try {
-      const { items, style } = await this.ask("whole", { n });
-      this.colour(style);
-      Object.assign(this.list.data(index) ?? {}, items[0], { cut: false });
-      this.list.renew(index);
-    } catch (fault) {
-      this.fault(fault);
-    }
-  }
-
   setLevel(name) {
-    this.level = this.levels.value = name;
-    this.toggled.clear();
-    this.folds.clear();
+    this.levels.value = name;
+    this.items.setLevel(name);
     this.list.resize(LEVELS[name]);
+    if (this.pairs) this.pairing.setLevel();
+  }
+
+  get pairs() {
+    return !this.pairing.node.hidden;
+  }
+
+  /** Show two arms of a block, or one transcript again. */
+  async compare(question) {
+    if (!question) this.pairing.close();
+    else
+      try {
+        const pair = await this.pairing.open(question);
+        if (!pair) return;
+        this.trouble.hidden = true;
+        this.stamp.hidden = !pair.simulated;
+      } catch (fault) {
+        this.pairing.close();
+        this.fault(fault);
+      }
+    for (const one of [this.list.node, this.kinds, this.finder.node, this.jumps, this.status, this.standing]) one.hidden = this.pairs;
+    if (!this.pairs) this.list.later();
+    (this.pairs ? this.pairing.list : this.list).node.focus({ preventScroll: true });
   }
 
   async choose(name) {
@@ -195,7 +150,7 @@ class Explorer {
       const { n, at } = await this.ask("choose", { names: [...this.chosen], n: this.item()?.n ?? 0 });
       if (turn !== this.turn) return;
       this.finder.forget();
-      this.list.reset(n, LEVELS[this.level], at);
+      this.list.reset(n, LEVELS[this.items.level], at);
       this.say(`${n.toLocaleString("en")} of ${this.opened.n.toLocaleString("en")} items are shown`);
     } catch (fault) {
       this.fault(fault);
@@ -206,8 +161,9 @@ class Explorer {
     try {
       await this.wire.ask("redact", { on: this.hides.checked });
       if (!this.opened) return;
-      this.list.reset(this.list.n, LEVELS[this.level], this.list.current);
+      this.list.reset(this.list.n, LEVELS[this.items.level], this.list.current);
       this.aside.offer(this.opened.beside);
+      if (this.pairs) await this.compare(this.pairing.question);
     } catch (fault) {
       this.fault(fault);
     }
@@ -257,7 +213,7 @@ class Explorer {
     const row = hits.find(one => Number(one.dataset.n) === this.target);
     if (row) {
       this.target = null;
-      this.toggle(row, true);
+      this.items.toggle(row, true);
       this.finder.open(row);
     }
     this.finder.paint(hits);
@@ -279,7 +235,8 @@ class Explorer {
   }
 
   doing(key, within) {
-    const { list } = this;
+    if (this.pairs && JUMPS[key.toLowerCase()]) return null;
+    const list = this.pairs ? this.pairing.list : this.list;
     const jump = JUMPS[key.toLowerCase()];
     const row = list.rows.get(list.current);
     if (key === "Enter" && within.matches("button, summary, a")) return null;
@@ -289,13 +246,15 @@ class Explorer {
       k: () => list.goTo(list.current - 1, { focus: true }),
       g: () => list.goTo(0, { focus: true }),
       G: () => list.goTo(list.n - 1, { focus: true }),
-      n: () => this.finder.step(1),
-      N: () => this.finder.step(-1),
-      "/": () => this.finder.query.focus(),
+      ...(this.pairs ? { x: () => this.pairing.jump(1), X: () => this.pairing.jump(-1) } : {
+        n: () => this.finder.step(1),
+        N: () => this.finder.step(-1),
+        "/": () => this.finder.query.focus(),
+      }),
       c: () => this.failed(),
       b: () => this.aside.toggle(),
-      o: () => row?.dataset.n && this.toggle(row),
-      Enter: () => row?.dataset.n && this.toggle(row),
+      o: () => row?.dataset.n && this.items.toggle(row),
+      Enter: () => row?.dataset.n && this.items.toggle(row),
       1: () => this.setLevel("outline"),
       2: () => this.setLevel("short"),
       3: () => this.setLevel("full"),
@@ -322,6 +281,7 @@ class Explorer {
   close() {
     this.themes.disconnect();
     this.list.close();
+    this.pairing.list.close();
     this.wire.close();
   }
 }
