@@ -3,6 +3,7 @@
 import json
 import shutil
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from evalkit.explore import account
 from evalkit.explore.index import Transcript
 from evalkit.explore.items import Facet, Image, Item, ItemKind
 from evalkit.explore.search import search
+from evalkit.explore.timeline import timeline
 from evalkit.transcript import Tokens
 
 DATA = Path(__file__).parent / "data"
@@ -300,3 +302,35 @@ def test_damage_anywhere_leaves_an_item_for_every_line(
     assert sorted({item.line for item in items}) == lines
     n_bad = sum(bool(item.facets & Facet.BAD) for item in items)
     assert n_bad == told.n_bad_lines + (told.torn is not None)
+
+
+# --- as a strip ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("n_buckets", [1, 7, 1000])
+def test_a_timeline_holds_every_item_once_in_as_many_buckets_as_there_is_room(
+    path, n_buckets
+):
+    transcript = Transcript(path)
+    items = _all(transcript)
+    strip = timeline(transcript, n_buckets)
+    assert len(strip) == min(n_buckets, len(items))
+    assert [one.start for one in strip] == [0, *(one.stop for one in strip[:-1])]
+    assert strip[-1].stop == len(items)
+    assert strip[-1].cumulative == items[-1].cumulative
+    for one in strip:
+        inside = items[one.start : one.stop]
+        assert one.counts == Counter(item.kind for item in inside)
+        told = [
+            any(item.facets & facet for item in inside)
+            for facet in (Facet.ERROR, Facet.EDIT, Facet.SKILL)
+        ]
+        assert told == [one.has_error, one.has_edit, one.has_skill]
+        # A line that is no row tells no time.
+        assert one.time == inside[0].time
+
+
+def test_a_strip_without_room_is_refused():
+    with pytest.raises(InputError, match="one or more"):
+        timeline(Transcript(REAL / MAIN), 0)

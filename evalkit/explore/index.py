@@ -118,6 +118,26 @@ class Transcript:
             for name, wanted in FILTERS.items()
         }
 
+    def facets(self, start: int, stop: int) -> array[int]:
+        """What items are, as `Facet` bits, from `start` to before `stop`."""
+        return self._placed.places.facets[start:stop]
+
+    def times(self, numbers: Iterable[int]) -> list[str | None]:
+        """When items were, as their rows say; nothing else of them is decoded."""
+        places = self._placed.places
+        found: list[str | None] = []
+        with ExitStack() as stack:
+            opened = [stack.enter_context(file.open("rb")) for file in self.files]
+            for n in numbers:
+                place = places.place(n)
+                opened[place.file].seek(place.offset)
+                line = opened[place.file].read(place.size)
+                try:
+                    found.append(decode(line, _TIMED).timestamp)
+                except FAULTS:
+                    found.append(None)
+        return found
+
     def cumulative(self, n: int) -> Tokens:
         """Usage of all requests up to an item."""
         return Tokens(*self._cumulative[n * N_CLASSES : (n + 1) * N_CLASSES])
@@ -161,6 +181,15 @@ class Transcript:
             cumulative=self.cumulative(n),
             **told,
         )
+
+
+class _Timed(msgspec.Struct):
+    """A row, as far as it tells when it was written."""
+
+    timestamp: str | None = None
+
+
+_TIMED = msgspec.json.Decoder(_Timed)
 
 
 class _Read(NamedTuple):

@@ -6,7 +6,8 @@ The file is a real one repeated, each copy with message ids of its own, so that 
 holds as many requests as a real one of that size would. Both sides run in fresh
 processes on the same file; memory is the growth of the peak of what is resident.
 Then a session of 50,000 lines is indexed, paged through, shown as the explorer does
-(with secrets, and without) and searched. Prints; asserts nothing.
+(with secrets, and without), searched, summed up as a timeline, and aligned with
+itself. Prints; asserts nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalkit.explore.index import Transcript
 
 DATA = Path(__file__).parent.parent / "data/transcripts"
 MOST_REQUESTS = DATA / "cc-2.0.64-tool-errors.jsonl"
@@ -118,6 +123,34 @@ def _pages(path: Path) -> None:
         n_hits = sum(1 for _ in search(transcript, query, regex=regex))
         wall = time.perf_counter() - started
         print(f"search for {query!r}: {n_hits:,} hits, {wall:.2f} s")
+    _strip(transcript)
+    _beside(transcript)
+
+
+def _strip(transcript: Transcript) -> None:
+    from evalkit.explore.timeline import timeline
+
+    walls: list[float] = []
+    for _ in range(5):
+        started = time.perf_counter()
+        n = len(timeline(transcript))
+        walls.append((time.perf_counter() - started) * 1000)
+    print(f"timeline of {n:,} buckets: median {statistics.median(walls):.1f} ms")
+
+
+def _beside(transcript: Transcript) -> None:
+    """A transcript beside itself with every tenth turn left out."""
+    from evalkit.explore.matching import match
+    from evalkit.explore.turns import read_turns
+
+    started = time.perf_counter()
+    turns = read_turns(transcript).turns
+    read = time.perf_counter() - started
+    fewer = [turn for n, turn in enumerate(turns) if n % 10]
+    started = time.perf_counter()
+    n_rows = len(match(turns, fewer))
+    wall = time.perf_counter() - started
+    print(f"{len(turns):,} turns read in {read:.2f} s, {n_rows:,} rows in {wall:.2f} s")
 
 
 def _shown(path: Path) -> None:
