@@ -13,6 +13,12 @@ import tinyroot
 
 from evalkit import corpus, loading, plots, reference, scoring, tables
 from evalkit.evidence import Evidence
+from evalkit.explore.pair_pages import export_pair
+from evalkit.explore.pairing import find_other, pair
+from evalkit.explore.redaction import Redactor
+from evalkit.explore.telling import Teller
+from evalkit.explore.trial import find_trial
+from evalkit.explore.trial_pages import export_trial
 from evalkit.records import Ended, Outcome
 
 pytestmark = pytest.mark.needs_sandbox
@@ -120,6 +126,38 @@ def test_every_step_has_its_own_calls_usage_treatment_and_workspace(chain):
             if str(result.key) in str(path)
         }
         assert len(sessions) == len(reached)
+
+
+def test_a_chain_has_pages_and_stands_beside_another_step_by_step(chain, tmp_path):
+    """With seed 3 one arm comes to the end, and the other stops before."""
+    run = realroot.carry_out(chain, chainroot.plan(seed=3))
+    ended = {
+        len([step for step in result.steps if not step.not_reached]): result.key
+        for result in realroot.results(run)
+    }
+    assert sorted(ended) == [2, 3]
+    whole, other = (find_trial(run, str(ended[n])) for n in (3, 2))
+    tell = Teller(Redactor())
+    made = export_trial(whole, chain, tmp_path / "trial", redactor=tell.redactor)
+    page = Path(made.index).read_text()
+    for n, slug in enumerate(chainroot.SLUGS, 1):
+        assert f'href="{n:02}-{slug}/index.html"' in page
+        assert f"<h3>{slug}: score 1.00" in page
+    assert "<h3>go-on, against what begin left</h3>" in page
+    assert "SIMULATED" in page
+    page = Path(
+        export_trial(other, chain, tmp_path / "other", redactor=tell.redactor).index
+    ).read_text()
+    assert "<h3>end: not reached</h3>" in page
+    assert "end: no workspace was kept." in page
+    found = pair(whole, find_other(whole, other.trial.key.arm), tell)
+    assert [part.is_compared for part in found.parts] == [True, True, False]
+    assert found.parts[2].right.missing == "the step was not reached"
+    steps = {one.name: one for one in found.measures}
+    assert steps["checks passed"].difference > 0
+    assert steps["turns"].left > steps["turns"].right
+    made = export_pair(found, tmp_path / "pair", tell=tell)
+    assert {Path(page).parent.name for page in made.pages} == {"01-begin", "02-go-on"}
 
 
 def test_an_analysis_counts_steps_not_reached_as_zero(chain):

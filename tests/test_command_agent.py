@@ -1,11 +1,15 @@
 """Any command line as an agent, through whole trials."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 import realroot
+from typer.testing import CliRunner
 
+from evalkit.cli import app
+from evalkit.explore.trial import find_trial
 from evalkit.records import Dialect, Ended, Outcome, Plan, Program
 from evalkit.registration import load_registration
 
@@ -31,6 +35,21 @@ from pathlib import Path
 assert not any("API_KEY" in name or "BASE_URL" in name for name in os.environ)
 Path("greet.py").write_text("def greet(name):\\n    return f'hello {name}'\\n")
 """
+TELLS_ALL = (
+    ASKS
+    + """
+token = os.environ["ANTHROPIC_API_KEY"]
+secrets = f"{token} or {OPERATORS!r}"
+with Path("greet.py").open("a") as opened:
+    opened.write(f"# {secrets}\\n")
+call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": secrets}}
+content = [{"type": "text", "text": f"I found {secrets}."}, call]
+print(json.dumps({"type": "assistant", "session_id": "s",
+                  "message": {"id": "m", "content": content}}))
+"""
+)
+"""Says, does and writes what it was given to hide, and what is the operator's."""
+OPERATORS = "correct horse battery staple"
 CORRECT = "def greet(name):\n    return f'hello {name}'\n"
 
 
@@ -91,3 +110,42 @@ def test_a_fault_of_a_programs_provider_is_tried_again(own_root, tmp_path):
         run = realroot.carry_out(own_root, plan)
     ended = [result.steps[0].calls[0].ended for result in realroot.results(run)]
     assert ended == [Ended.PROVIDER_FAULT, Ended.FINISHED, Ended.FINISHED]
+
+
+def test_no_page_of_a_run_tells_its_keys_or_those_of_the_operator(
+    own_root, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", realroot.CREDENTIAL)
+    script = realroot.always({"text": CORRECT, "usage": realroot.USED})
+    with realroot.provider(tmp_path / "stub", script) as stub:
+        source = TELLS_ALL.replace("{OPERATORS!r}", OPERATORS)
+        run = realroot.carry_out(
+            own_root, _plan(tmp_path, source, stub.url, Dialect.ANTHROPIC)
+        )
+    (said,) = find_trial(run, "greet.baseline.r1").evidence.folder.glob(
+        "*/agent.stdout*"
+    )
+    (token,) = re.findall(r"I found (\S+) or", said.read_text())
+    monkeypatch.setenv("OPERATORS_TOKEN", OPERATORS)
+    shown = ["show", str(run), "greet.baseline.r1", "--html"]
+    for words in (shown, [*shown, "--beside", "canonical"]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+    pages = {
+        str(path.relative_to(run / "transcripts")): path.read_text()
+        for path in (run / "transcripts").rglob("*.html")
+    }
+    for page in pages.values():
+        assert token not in page
+        assert OPERATORS not in page
+    hiding = {name for name, page in pages.items() if "[redacted: Planted Key]" in page}
+    pair = "greet.baseline.r1-beside-canonical"
+    assert hiding == {
+        "greet.baseline.r1/index.html",
+        "greet.baseline.r1/01-task/page-1.html",
+        f"{pair}/index.html",
+        f"{pair}/01-task/page-1.html",
+    }
+    assert hiding == {
+        n for n, page in pages.items() if "[redacted: Known Secret]" in page
+    }

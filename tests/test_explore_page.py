@@ -19,7 +19,8 @@ from evalkit.errors import InputError
 from evalkit.explore import account
 from evalkit.explore import page as paging
 from evalkit.explore.article import MAX_BYTES, Renderer
-from evalkit.explore.export import MAX_PAGE_BYTES, export_transcript
+from evalkit.explore.binding import MAX_PAGE_BYTES
+from evalkit.explore.export import export_transcript
 from evalkit.explore.index import Transcript
 from evalkit.explore.page import UnsafePageError, document, write_page
 from evalkit.explore.prose import prose
@@ -147,10 +148,10 @@ def _page(tmp_path: Path, *rows: object) -> str:
     return page
 
 
-def _is_safe(page: str) -> _Seen:
+def is_safe(page: str) -> _Seen:
     seen = _Seen(page)
     assert seen.tags <= ALLOWED
-    own = re.compile(r"(?:\.\./)?(?:[\w-]+/)?[\w-]+\.html(?:#m\d+)?|#[\w-]+")
+    own = re.compile(r"(?:\.\./)?(?:[\w-]+/)?[\w-]+\.html(?:#[\w-]+)?|#[\w-]+")
     assert [link for link in seen.links if not own.fullmatch(link)] == []
     assert faults(paging._OWN_LINK.sub("", page)) == []
     assert sorted(set(seen.ids)) == sorted(seen.ids)
@@ -163,10 +164,10 @@ def _is_safe(page: str) -> _Seen:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_item_of_a_real_session_stands_once_on_its_pages(tmp_path, name):
     index, *found = _pages(REAL / name, tmp_path)
-    ids = [n for page in found for n in _is_safe(page).ids]
+    ids = [n for page in found for n in is_safe(page).ids]
     n_items = len(Transcript(REAL / name))
     assert ids == [f"m{n}" for n in range(n_items)]
-    seen = _is_safe(index)
+    seen = is_safe(index)
     assert "Contents" in seen.text
     for link in seen.links:
         target, _, anchor = link.partition("#")
@@ -176,7 +177,7 @@ def test_every_item_of_a_real_session_stands_once_on_its_pages(tmp_path, name):
 @pytest.mark.parametrize("path", sorted(CODEX.iterdir()), ids=lambda path: path.name)
 def test_codex_is_shown_too(tmp_path, path):
     _, page = _pages(path, tmp_path)
-    assert len(_is_safe(page).ids) == len(Transcript(path))
+    assert len(is_safe(page).ids) == len(Transcript(path))
 
 
 def test_an_edit_is_shown_as_what_it_changes(tmp_path):
@@ -204,7 +205,7 @@ def test_an_edit_is_shown_as_what_it_changes(tmp_path):
 def test_an_edit_that_is_none_is_shown_as_it_was_given(tmp_path, given):
     for name in ("Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"):
         page = _page(tmp_path, sessions.row("assistant", sessions.call(name, given)))
-        assert "the end of it" in _is_safe(page).text
+        assert "the end of it" in is_safe(page).text
 
 
 def test_a_terminal_s_colours_are_classes_and_its_moves_are_shown():
@@ -228,7 +229,7 @@ def test_errors_sub_agents_and_pictures_are_told_in_words(tmp_path):
         ),
         sessions.row("user", {"type": "image", "source": image}),
     )
-    text = _is_safe(page).text
+    text = is_safe(page).text
     assert "\N{HEAVY MULTIPLICATION X} error of Bash #1" in text
     assert "by sub-agent a4ca" in text
     assert "[image: image/png, 300 bytes; not shown]" in text
@@ -296,7 +297,7 @@ def test_no_page_is_larger_than_two_megabytes_and_none_is_lost(long_session):
 def test_every_link_of_a_page_leads_somewhere(long_session):
     *_, made = long_session
     seen = {
-        Path(p).name: _is_safe(Path(p).read_text()) for p in (made.index, *made.pages)
+        Path(p).name: is_safe(Path(p).read_text()) for p in (made.index, *made.pages)
     }
     for name, one in seen.items():
         for link in one.links:
@@ -323,7 +324,7 @@ def test_a_shorter_export_takes_the_place_of_a_longer_one(tmp_path, long_session
 def test_one_line_of_ten_megabytes_is_cut_and_says_so(tmp_path):
     page = _page(tmp_path, sessions.row("user", sessions.result("<" * 10_000_000)))
     assert len(page.encode()) <= MAX_PAGE_BYTES
-    text = _is_safe(page).text
+    text = is_safe(page).text
     assert "[cut: 9,900,000 of 10,000,000 characters are left out here" in text
     assert "1 item cut" in text
     assert "the end of it" in text
@@ -365,7 +366,7 @@ def _everywhere(payload: str) -> list[dict]:
 def test_nothing_that_could_run_remains_and_all_can_be_read(tmp_path, payload):
     path = _session(tmp_path / "s.jsonl", *_everywhere(payload))
     for page in _pages(path, tmp_path / "out", title=payload):
-        _is_safe(page)
+        is_safe(page)
     seen = _Seen(page)
     assert len(seen.ids) == 13
     assert "the end of it" in seen.text
@@ -454,13 +455,13 @@ def _export(run: Path, key: str, out: Path) -> str:
     root = run.parent.parent
     made = export_trial(find_trial(run, key), root, out, redactor=Redactor())
     for page in made.pages:
-        _is_safe(Path(page).read_text())
+        is_safe(Path(page).read_text())
     return Path(made.index).read_text()
 
 
 def test_a_trial_begins_with_its_checks_and_leads_to_all_the_rest(run, tmp_path):
     page = _export(run, "alpha.full.r1", tmp_path / "out")
-    seen = _is_safe(page)
+    seen = is_safe(page)
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
         "What the grader found",
         "Transcripts",

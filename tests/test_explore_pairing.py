@@ -15,7 +15,8 @@ from evalkit.explore.alignment import MAX_CELLS, Key, align
 from evalkit.explore.index import Transcript
 from evalkit.explore.matching import Verdict, asks_otherwise, first_difference, match
 from evalkit.explore.measures import Unit, shown_sides
-from evalkit.explore.pairing import find_other, pair, told
+from evalkit.explore.pair_summary import told
+from evalkit.explore.pairing import find_other, pair
 from evalkit.explore.redaction import Redactor
 from evalkit.explore.telling import Teller
 from evalkit.explore.trial import find_trial

@@ -42,6 +42,7 @@ SECRETS = [
     (PEM[: len(PEM) // 2], BODY),
     (PEM[len(PEM) // 2 :], BODY),
     ("evalkit-canary-00112233445566778899aabbccddeeff", "00112233"),
+    ("(evalkit-x4Uo_8fX-2k7Zb1cQmWn0pLsT9vYh3gRd6jAeNiKBCD)", "x4Uo_8fX"),
 ]
 HARMLESS = [
     "secret_key = os.environ['SECRET']",
@@ -55,6 +56,7 @@ HARMLESS = [
     "--- PASS: TestLogging_ContextSessionID_WhenNoGlobalSet (0.00s)",
     "listening on 203.0.113.7:8080",
     "the password must have twelve characters",
+    "evalkit-the-folder-of-all-that-we-have-found-out-by-now",
 ]
 
 

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from evalkit.cli import calibrating, choosing, proving, reading, running
+from evalkit.cli import calibrating, choosing, proving, reading, running, showing
 from evalkit.errors import EvalkitError
 
 app = typer.Typer(
@@ -41,7 +41,7 @@ _COMMANDS = (
 )
 for _command in _COMMANDS:
     app.command()(_command)
-app.command("show")(reading.show_transcript)
+app.command("show")(showing.show_transcript)
 corpus_app = typer.Typer(help="List corpora, or show one.", no_args_is_help=True)
 app.add_typer(corpus_app, name="corpus")
 corpus_app.command("list")(reading.corpus_list)

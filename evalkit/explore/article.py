@@ -7,8 +7,9 @@ import re
 from typing import Any, NamedTuple
 
 from evalkit import wording
-from evalkit.explore.diff import Edit, diff_html, edits_of, patch_lines
-from evalkit.explore.items import Facet, Image, Item, ItemKind, main_argument
+from evalkit.explore.diff import diff_html
+from evalkit.explore.given import Edit, edits_of, main_argument
+from evalkit.explore.items import Facet, Image, Item, ItemKind
 from evalkit.explore.prose import prose
 from evalkit.explore.telling import MAX_LINE, Teller
 from evalkit.explore.terminal import colours_left_on, terminal
@@ -68,10 +69,12 @@ class Renderer:
 
     Args:
         tell: What texts go through.
+        mark: What the anchors of items begin with, before their numbers.
     """
 
-    def __init__(self, tell: Teller) -> None:
+    def __init__(self, tell: Teller, mark: str = "m") -> None:
         self._tell = tell
+        self._mark = mark
         self._calls: dict[str, tuple[int, str]] = {}
 
     def article(self, item: Item, spent: str = "") -> Article:
@@ -108,7 +111,7 @@ class Renderer:
         body = "".join((self._body(item, tell), *images))
         foot = f'<footer class="spent">{escape(spent)}</footer>' if spent else ""
         return (
-            f'<article id="m{item.n}" class="item {" ".join(dict.fromkeys(classes))}">'
+            f'<article id="{self._mark}{item.n}" class="item {" ".join(dict.fromkeys(classes))}">'
             f"{self._header(item, line)}{body}{foot}</article>\n"
         )
 
@@ -116,7 +119,7 @@ class Renderer:
         name = self._tell.name
         kind = f"{SHAPES[item.kind]} {item.kind.value}"
         parts = [
-            f'<a class="n" href="#m{item.n}">#{item.n}</a>',
+            f'<a class="n" href="#{self._mark}{item.n}">#{item.n}</a>',
             f'<span class="kind">{escape(kind)}</span>',
         ]
         if item.tool:
@@ -139,7 +142,7 @@ class Renderer:
         if not item.facets & Facet.RESULT or found is None:
             return []
         n, tool = found
-        return [f'of <a href="#m{n}">{escape(tool)} #{n}</a>']
+        return [f'of <a href="#{self._mark}{n}">{escape(tool)} #{n}</a>']
 
     def _line(self, item: Item) -> str:
         """What an item is about, in a line."""
@@ -256,10 +259,12 @@ def _json(value: Any) -> str:
 
 
 def _edit(edit: Edit, tell: Teller, *, named: bool) -> str:
-    lines = patch_lines(edit._replace(old=tell(edit.old), new=tell(edit.new)))
+    new = None if edit.new is None else tell(edit.new)
+    lines = edit._replace(old=tell(edit.old), new=new).lines
     path = tell.name(edit.path) if named else ""
-    about = ": ".join(part for part in (path, edit.note) if part)
-    return (f'<p class="meta">{escape(about)}</p>' if about else "") + diff(lines)
+    about = ": ".join(part for part in (path, tell.name(edit.note)) if part)
+    said = f'<p class="meta">{escape(about)}</p>' if about else ""
+    return said if lines is None else said + diff(lines)
 
 
 def diff(lines: list[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from evalkit.explore.claude import said
+from evalkit.explore.given import CHANGES, PATCH_TOOL, edits_of, patch_in
 from evalkit.explore.items import Facet, Part
 from evalkit.transcript import codex
 from evalkit.transcript.codex import Item, Payload, Row
@@ -22,6 +23,8 @@ _SAID = {
 }
 _ROLES = {"assistant": Facet.ASSISTANT, "user": Facet.USER}
 FAILURES = frozenset({"error", "stream_error", "turn_aborted"})
+PATCHES = frozenset({"patch_apply_begin", "patch_apply_end"})
+"""Rows that tell what a patch changes, beside the call that holds it."""
 INJECTED = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions")
 """How messages begin that stand as the user's and come from the CLI."""
 
@@ -59,7 +62,7 @@ def _of_item(name: str, item: Item) -> list[Part]:
         failed = item.exit_code != 0 or item.status == "failed"
         error = Facet.ERROR if failed else 0
         return [Part(Facet.CALL, "call"), Part(Facet.RESULT | error)]
-    error = Facet.ERROR if item.status == "failed" else 0
+    error = Facet.ERROR if item.status in {"failed", "declined"} else 0
     return [Part(_SAID.get(item.type, Facet.UNKNOWN) | error)]
 
 
@@ -82,7 +85,11 @@ def _of_response(payload: Payload) -> int:
     if kind == "reasoning":
         return Facet.THINKING
     if kind.endswith("_call"):
-        return Facet.CALL | (Facet.EDIT if payload.name == "apply_patch" else 0)
+        edits = (
+            payload.name == PATCH_TOOL
+            or patch_in(_given(_told_to(payload))) is not None
+        )
+        return Facet.CALL | (Facet.EDIT if edits else 0)
     return Facet.RESULT if kind.endswith("_output") else Facet.UNKNOWN
 
 
@@ -97,27 +104,68 @@ def _told(item: Item, part: Part) -> dict[str, Any]:
             "tool": "shell",
             "tool_use_id": item.id,
         }
+    if part.facets & Facet.CALL:
+        return _called(item)
     return {"text": item.text or item.message or item.command or ""}
+
+
+def _called(item: Item) -> dict[str, Any]:
+    """A call that the stream tells with what came of it, or without."""
+    given: dict[str, Any] = {}
+    if item.type == CHANGES:
+        changes = _decoded(item.changes)
+        paths = [one.get("path") for one in changes] if _are_rows(changes) else changes
+        given = {"path": ", ".join(map(str, paths or ())), "changes": changes}
+    elif item.query is not None:
+        given = {"query": item.query}
+    else:
+        given = {"arguments": _given(_decoded(item.arguments))}
+    names = [str(name) for name in (item.server, item.tool) if name]
+    return {
+        "text": msgspec.json.encode(given).decode(),
+        "input": given,
+        "tool": ".".join(names) or item.type,
+        "tool_use_id": item.id,
+    }
+
+
+def _are_rows(changes: Any) -> bool:
+    return isinstance(changes, list) and all(isinstance(c, dict) for c in changes)
 
 
 def _kept(payload: Payload, part: Part) -> dict[str, Any]:
     if part.facets & Facet.CALL:
-        given = _decoded(payload.arguments) or _decoded(payload.input)
-        given = given or _decoded(payload.action)
+        told = _told_to(payload)
         return {
-            "text": said(given),
-            "input": _given(given),
+            "text": said(told),
+            "input": _given(told),
             "tool": payload.name or payload.type,
             "tool_use_id": payload.call_id,
         }
     if part.facets & Facet.RESULT:
         text = said(_decoded(payload.output))
         return {"text": text, "tool_use_id": payload.call_id}
+    if payload.type in PATCHES:
+        return {"text": _patched(_decoded(payload.changes))}
     for raw in (payload.content, payload.summary, payload.message):
         text = _texts(raw)
         if text:
             return {"text": text}
     return {"text": ""}
+
+
+def _told_to(payload: Payload) -> Any:
+    """What a tool was given, as it stands in the row."""
+    found = _decoded(payload.arguments) or _decoded(payload.input)
+    return found or _decoded(payload.action)
+
+
+def _patched(changes: Any) -> str:
+    """What a patch came to, file by file."""
+    parts: list[str] = []
+    for edit in edits_of(CHANGES, {"changes": changes}):
+        parts += [f"{edit.path}: {edit.note}", *(edit.lines or ())]
+    return "\n".join(parts)
 
 
 def _texts(raw: msgspec.Raw) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from evalkit import wording
 from evalkit.explore.account import account
-from evalkit.explore.article import Article, Entry, Renderer
+from evalkit.explore.article import Entry, Renderer
+from evalkit.explore.binding import Binder, Leaf, Piece, clear, neighbours
 from evalkit.explore.index import Transcript
 from evalkit.explore.page import contents, document, grid, told_hidden, write_page
 from evalkit.explore.redaction import Redactor
@@ -22,16 +22,10 @@ from evalkit.markup import escape
 from evalkit.paged import INDEX
 from evalkit.records import Record
 
-MAX_PAGE_BYTES = 2_000_000
-_FRAME_BYTES = 60_000
-"""Of a page, for what stands around its items."""
-_BYTES_PER_ENTRY = 1_000
 MAX_LISTED = 1_500
 """Entries that the index lists; the pages list their own."""
-_LINK = re.compile(r'href="#m(\d+)"')
 _HEADS = ("Page", "Items", "Begins", "Holds")
 _MANY = {"summary": "summaries"}
-_PAGE = re.compile(r"page-(\d+)\.html")
 
 
 class Exported(Record, frozen=True):
@@ -51,21 +45,6 @@ def written_lines(index: str, n_pages: int, redacted: Mapping[str, int]) -> list
         index,
         f"  {wording.n_of(n_pages, 'page')}, {wording.n_of(n, 'secret')} redacted",
     ]
-
-
-class _Leaf:
-    """The items of one page."""
-
-    def __init__(self, number: int) -> None:
-        self.name = f"page-{number}.html"
-        self.articles: list[Article] = []
-        self.redacted: Counter[str] = Counter()
-        self.n_cut = 0
-        self.n_bytes = _FRAME_BYTES
-
-    @property
-    def entries(self) -> list[Entry]:
-        return [one.entry for one in self.articles if one.entry]
 
 
 def export_transcript(
@@ -111,7 +90,7 @@ class _Book:
         self._tell = Teller(redactor)
         self._title = self._tell.name(title)
         self._links = links
-        self._pages: dict[int, str] = {}
+        self._binder = Binder(self._tell)
         self.simulated = False
 
     def write(self) -> Exported:
@@ -120,20 +99,15 @@ class _Book:
         rows: list[tuple[str, ...]] = []
         entries: list[Entry] = []
         n_cut = n_entries = 0
-        last: _Leaf | None = None
-        for leaf in self._leaves():
-            if last:
-                self._write(last, names, has_next=True)
+        for leaf, has_next in self._binder.leaves(self._pieces()):
+            names.append(self._write(leaf, has_next=has_next))
             entries += leaf.entries[: MAX_LISTED + 1 - len(entries)]
             n_entries += len(leaf.entries)
             n_cut += leaf.n_cut
             rows.append(_row(leaf))
-            last = leaf
-        if last:
-            self._write(last, names, has_next=False)
         counts = self._redactor.counts - before
         index = self._index(rows, entries, n_entries, told=(counts, n_cut))
-        self._clear(len(names))
+        clear(self._out, len(names))
         return Exported(
             index=str(index),
             pages=tuple(names),
@@ -142,53 +116,27 @@ class _Book:
             n_cut=n_cut,
         )
 
-    def _leaves(self) -> Iterator[_Leaf]:
-        """Items, as many together as a page holds."""
+    def _pieces(self) -> Iterator[Piece]:
         renderer, spending = Renderer(self._tell), Spending(self._transcript)
-        leaf = _Leaf(1)
         for item in self._transcript.each(range(len(self._transcript))):
-            counts, n_cut = self._redactor.counts.copy(), self._tell.n_cut
             made = renderer.article(item, spending.line(item))
-            size = len(made.html.encode(errors="replace")) + 40 * made.html.count("#m")
-            size += _BYTES_PER_ENTRY if made.entry else 0
-            if leaf.articles and leaf.n_bytes + size > MAX_PAGE_BYTES:
-                yield leaf
-                leaf = _Leaf(len(set(self._pages.values())) + 1)
-            leaf.articles.append(made)
-            leaf.n_bytes += size
-            leaf.redacted += self._redactor.counts - counts
-            leaf.n_cut += self._tell.n_cut > n_cut
-            self._pages[item.n] = leaf.name
-        if leaf.articles:
-            yield leaf
+            entries = (made.entry,) if made.entry else ()
+            yield Piece(made.html, (f"m{item.n}",), entries, item.n)
 
-    def _write(self, leaf: _Leaf, names: list[str], *, has_next: bool) -> None:
-        number = len(names) + 1
-        links = self._links | {"Index": INDEX}
-        if number > 1:
-            links["Previous page"] = f"page-{number - 1}.html"
-        if has_next:
-            links["Next page"] = f"page-{number + 1}.html"
+    def _write(self, leaf: Leaf, *, has_next: bool) -> str:
+        links = {**self._links, "Index": INDEX, **neighbours(leaf, has_next=has_next)}
         listed = contents(leaf.entries)
         opened = " open" if len(leaf.entries) <= 40 else ""
         said = f"Contents of this page ({wording.n_of(len(leaf.entries), 'entry', 'entries')})"
         above = f"<details{opened}><summary>{said}</summary>{listed}</details>"
-        text = "".join(one.html for one in leaf.articles)
         page = document(
-            f"{self._title}, page {number}",
-            (above if listed else "") + _LINK.sub(self._away(leaf.name), text),
+            f"{self._title}, page {leaf.number}",
+            (above if listed else "") + self._binder.text(leaf),
             notes=[*told_hidden(leaf.redacted, leaf.n_cut, on=self._redactor.on), SAID],
             links=links,
             simulated=self.simulated,
         )
-        names.append(str(write_page(self._out / leaf.name, page)))
-
-    def _away(self, here: str) -> Callable[[re.Match[str]], str]:
-        def link(found: re.Match[str]) -> str:
-            page = self._pages.get(int(found[1]), here)
-            return found[0] if page == here else f'href="{page}#m{found[1]}"'
-
-        return link
+        return str(write_page(self._out / leaf.name, page))
 
     def _index(
         self,
@@ -208,7 +156,7 @@ class _Book:
         )
         body = (
             f"<pre>{escape(lines)}</pre><h2>Pages</h2>{grid('Pages of this transcript', _HEADS, rows)}"
-            f"<h2>Contents</h2>{contents(entries[:MAX_LISTED], self._pages)}{rest}"
+            f"<h2>Contents</h2>{contents(entries[:MAX_LISTED], self._binder.pages)}{rest}"
         )
         counts, n_cut = told
         page = document(
@@ -220,16 +168,9 @@ class _Book:
         )
         return write_page(self._out / INDEX, page)
 
-    def _clear(self, n_pages: int) -> None:
-        """Remove pages that a longer export left here."""
-        for path in self._out.glob("page-*.html"):
-            number = _PAGE.fullmatch(path.name)
-            if number and int(number[1]) > n_pages:
-                path.unlink()
 
-
-def _row(leaf: _Leaf) -> tuple[str, ...]:
-    first, last = leaf.articles[0].n, leaf.articles[-1].n
+def _row(leaf: Leaf) -> tuple[str, ...]:
+    first, last = leaf.pieces[0].n, leaf.pieces[-1].n
     kinds = Counter(entry.what for entry in leaf.entries)
     begun = next((entry.time for entry in leaf.entries if entry.time), "")
     told = ", ".join(

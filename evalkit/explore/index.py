@@ -189,7 +189,7 @@ class _Timed(msgspec.Struct):
     timestamp: str | None = None
 
 
-_TIMED = msgspec.json.Decoder(_Timed)
+_TIMED = msgspec.json.Decoder[Any](_Timed)
 
 
 class _Read(NamedTuple):

@@ -64,12 +64,6 @@ FILTERS = {
 }
 """What can be filtered by, and the facets that each lets through."""
 
-_TELLING = (
-    *("file_path", "notebook_path", "command", "skill", "pattern", "query", "path"),
-    "url",
-)
-"""Arguments that tell what a call is about, the one that tells most first."""
-
 _ORDER = (
     (Facet.LAUNCH, ItemKind.SUBAGENT),
     (Facet.SKILL, ItemKind.SKILL),
@@ -151,18 +145,3 @@ def kind_of(facets: int) -> ItemKind:
         if facets & facet:
             return kind
     return ItemKind.UNKNOWN
-
-
-def main_argument(given: Any) -> str:
-    """The argument that tells most of what a tool was given; empty where none does."""
-    if isinstance(given, str):
-        return given
-    if not isinstance(given, dict):
-        return ""
-    for name in _TELLING:
-        told = given.get(name)
-        if isinstance(told, list):
-            told = " ".join(map(str, told))
-        if isinstance(told, str) and told:
-            return told
-    return str(given.get("description") or "")

@@ -99,6 +99,18 @@ def first_difference(
     return First(row.n, f"{_did(left, mine, tell)}; {_did(right, theirs, tell)}.")
 
 
+def verdict_said(row: Row, left: str, right: str) -> str:
+    """What a row came to, with what is not alike, in words."""
+    if row.verdict is Verdict.ONLY_LEFT:
+        return f"only {left}"
+    if row.verdict is Verdict.ONLY_RIGHT:
+        return f"only {right}"
+    if not row.differs:
+        return row.verdict.value
+    but = "" if row.verdict is Verdict.DIFFERS else "but for "
+    return f"{row.verdict} ({but}{', '.join(row.differs)})"
+
+
 def tell_deed(turn: Turn, tell: Teller) -> str:
     """What was done in a turn, on a line."""
     if not turn.calls:

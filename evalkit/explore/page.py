@@ -85,16 +85,16 @@ def write_page(path: Path, page: str) -> Path:
     return path
 
 
-def contents(entries: Sequence[Entry], pages: Mapping[int, str] | None = None) -> str:
+def contents(entries: Sequence[Entry], pages: Mapping[str, str] | None = None) -> str:
     """Entries as links in the order of time.
 
     Args:
         entries: What to list.
-        pages: The page of each item that stands on another one.
+        pages: The page of each anchor that stands on another one.
     """
     rows = [
         f'<li class="{entry.what}"><span class="what">{entry.what}</span> '
-        f'<a href="{(pages or {}).get(entry.n, "")}#m{entry.n}">#{entry.n}</a> '
+        f'<a href="{(pages or {}).get(f"m{entry.n}", "")}#m{entry.n}">#{entry.n}</a> '
         f'<span class="meta">{escape(entry.time)}</span> {escape(entry.line)}</li>'
         for entry in entries
     ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
-
 from evalkit.errors import InputError
 from evalkit.explore.index import Transcript
 from evalkit.explore.matching import First, Row, asks_otherwise, first_difference, match
@@ -14,6 +12,8 @@ from evalkit.explore.telling import Teller
 from evalkit.explore.trial import FoundTrial, Kept, find_trial, standing, transcripts_of
 from evalkit.explore.turns import Turn, read_turns
 from evalkit.records import Record, TrialKey
+
+NOT_KEPT = "no transcript was kept"
 
 
 class Stood(Record, frozen=True):
@@ -37,9 +37,11 @@ class Side(Record, frozen=True):
 class Part(Record, frozen=True):
     """Transcripts of a step, one of each side, and their turns in rows.
 
-    `rows` is empty where one is missing. `asked_otherwise`: the two got other prompts.
+    `name` names a folder. `rows` is empty where one is missing. `asked_otherwise`: the
+    two got other prompts.
     """
 
+    name: str
     step: str
     what: str
     left: Side
@@ -47,6 +49,11 @@ class Part(Record, frozen=True):
     rows: tuple[Row, ...]
     asked_otherwise: bool
     first: First | None
+
+    @property
+    def title(self) -> str:
+        """Which part it is, in words."""
+        return f"{self.step}: {self.what}"
 
     @property
     def is_compared(self) -> bool:
@@ -57,14 +64,22 @@ class Part(Record, frozen=True):
 class Pair(Record, frozen=True):
     """Two trials of a block; differences are those of `left` from `right`.
 
-    Turns hold texts as they stand in the transcripts: see `told`.
+    Turns hold texts as they stand in the transcripts: see `pair_summary.told`.
     """
 
+    case: str
+    repeat: int
     left: Stood
     right: Stood
     simulated: bool
     parts: tuple[Part, ...]
     measures: tuple[Measure, ...]
+
+    @property
+    def title(self) -> str:
+        """Which two trials they are, in words."""
+        arms = f"{self.left.arm} beside {self.right.arm}"
+        return f"{self.case}, repeat {self.repeat}: {arms}"
 
 
 class _Place(NamedTuple):
@@ -126,34 +141,14 @@ def pair(left: FoundTrial, right: FoundTrial, tell: Teller) -> Pair:
         ]
         parts.append(_part(left, right, place, sides, tell))
     return Pair(
+        case=left.trial.key.case,
+        repeat=left.trial.key.repeat,
         left=_stood(left),
         right=_stood(right),
         simulated=left.simulated or right.simulated,
         parts=tuple(parts),
         measures=measures((left, seen[0]), (right, seen[1])),
     )
-
-
-def told(found: Pair, tell: Teller) -> Pair:
-    """A pair whose texts can be shown: one line of each, without secrets."""
-    replace = msgspec.structs.replace
-
-    def turn(one: Turn | None) -> Turn | None:
-        if one is None:
-            return None
-        calls = (
-            replace(call, tool=tell.line(call.tool), argument=tell.line(call.argument))
-            for call in one.calls
-        )
-        return replace(one, said=tell.line(one.said), calls=tuple(calls))
-
-    def row(one: Row) -> Row:
-        return replace(one, left=turn(one.left), right=turn(one.right))
-
-    parts = (
-        replace(part, rows=tuple(row(one) for one in part.rows)) for part in found.parts
-    )
-    return replace(found, parts=tuple(parts))
 
 
 def _places(found: FoundTrial) -> dict[_Place, Kept]:
@@ -184,9 +179,6 @@ def _side(
     return Side(str(kept.path), len(transcript)), [*read.turns]
 
 
-NOT_KEPT = "no transcript was kept"
-
-
 def _why_missing(found: FoundTrial, place: _Place) -> str:
     if not place.is_work:
         return "no call chose a skill"
@@ -208,8 +200,11 @@ def _part(
     rows = match(ours, others) if both else ()
     arms = left.trial.key.arm, right.trial.key.arm
     session = "what the agent did" if place.is_work else "the choice of a skill"
+    slug = left.case.steps[place.step]
+    folder = f"{place.step + 1:02}-{slug}" + ("" if place.is_work else "-select")
     return Part(
-        step=left.case.steps[place.step],
+        name=folder if place.n == 1 else f"{folder}-{place.n}",
+        step=slug,
         what=session if place.n == 1 else f"{session}, session {place.n}",
         left=mine,
         right=theirs,

@@ -22,7 +22,10 @@ MIN_CHARS = 6
 """Of a value that only its name makes a secret."""
 MIN_KNOWN_CHARS = 8
 """Of a text that is taken out wherever it stands; a shorter one is a word."""
-CANARY = re.compile(r"evalkit-canary-[0-9a-f]{32}")
+PLANTED = re.compile(
+    r"evalkit-(?:canary-[0-9a-f]{32}|(?=[a-z0-9_-]*[A-Z])[\w-]{43}(?![\w-]))"
+)
+"""What a run gives an agent in place of a key, and what is planted to show a leak."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 _KEYWORDS = KeywordDetector()
 _NAME = re.compile("|".join(DENYLIST), re.IGNORECASE)
@@ -88,7 +91,7 @@ def find_secrets(text: str, known: Iterable[str] = ()) -> list[Span]:
     found = [
         Span(m.start(), m.end(), "Private Key") for m in PRIVATE_KEY.finditer(plain)
     ]
-    found += [Span(m.start(), m.end(), "Canary") for m in CANARY.finditer(plain)]
+    found += [Span(m.start(), m.end(), "Planted Key") for m in PLANTED.finditer(plain)]
     for secret in known:
         found += [
             Span(start, start + len(secret), "Known Secret")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evalkit.errors import InputError
 from evalkit.explore import beside
+from evalkit.explore.binding import ExportedPages
 from evalkit.explore.export import Exported, export_transcript
 from evalkit.explore.page import document, grid, told_hidden, write_page
 from evalkit.explore.redaction import Redactor
@@ -20,23 +21,13 @@ from evalkit.explore.trial import (
 )
 from evalkit.markup import escape
 from evalkit.paged import INDEX, pages_folder
-from evalkit.records import Record
 
 _TRANSCRIPTS = ("Transcript", "Of", "Items", "Pages")
 
 
-class ExportedTrial(Record, frozen=True):
-    """What was written: the trial's own page first, then those of its transcripts."""
-
-    index: str
-    pages: tuple[str, ...]
-    redacted: dict[str, int]
-    n_cut: int
-
-
 def export_trial(
     found: FoundTrial, root: Path, out: Path, *, redactor: Redactor
-) -> ExportedTrial:
+) -> ExportedPages:
     """Write a trial's page, and a folder of pages for each of its transcripts.
 
     Args:
@@ -71,7 +62,7 @@ def export_trial(
         simulated=found.simulated,
     )
     index = write_page(out / INDEX, page)
-    return ExportedTrial(
+    return ExportedPages(
         index=str(index),
         pages=tuple(pages),
         redacted=dict(redactor.counts),
@@ -85,7 +76,7 @@ def export_counted(
     *,
     known: Sequence[str],
     done: Callable[[int, int], None],
-) -> list[ExportedTrial]:
+) -> list[ExportedPages]:
     """Write the pages of every trial that counts to where a report looks for them.
 
     Args:
@@ -98,7 +89,7 @@ def export_counted(
         InputError: The run cannot be read, or its folder not be written.
     """
     trials = counted_trials(run)
-    made: list[ExportedTrial] = []
+    made: list[ExportedPages] = []
     for found in trials:
         folder = pages_folder(run, found.trial.key)
         made.append(export_trial(found, root, folder, redactor=Redactor(known)))

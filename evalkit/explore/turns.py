@@ -9,8 +9,9 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from evalkit.explore.alignment import Key
+from evalkit.explore.given import main_argument
 from evalkit.explore.index import Transcript
-from evalkit.explore.items import Facet, Item, main_argument
+from evalkit.explore.items import Facet, Item
 from evalkit.explore.telling import LINE_SEEN
 from evalkit.records import Record
 

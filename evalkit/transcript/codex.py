@@ -8,6 +8,7 @@ one only running totals, repeated.
 from __future__ import annotations
 
 from io import BufferedIOBase
+from typing import Any
 
 import msgspec
 
@@ -50,6 +51,11 @@ class Item(msgspec.Struct):
     aggregated_output: str | None = None
     exit_code: int | None = None
     status: str | None = None
+    server: Any = None
+    tool: Any = None
+    query: Any = None
+    arguments: msgspec.Raw = NOTHING
+    changes: msgspec.Raw = NOTHING
 
 
 class Info(msgspec.Struct):
@@ -79,6 +85,7 @@ class Payload(msgspec.Struct):
     action: msgspec.Raw = NOTHING
     output: msgspec.Raw = NOTHING
     message: msgspec.Raw = NOTHING
+    changes: msgspec.Raw = NOTHING
 
 
 class Row(msgspec.Struct):
