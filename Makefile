@@ -39,8 +39,13 @@ lint: setup
 lab: setup
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
+# Side by side with what else does the same; hours, on an idle machine. One by name:
+# make bench BENCHMARKS=overhead
+BENCHMARKS := starting overhead sleeping journals frames transcripts exploring publishing against_inspect
 bench: setup
-	$(BIN)/python tests/benchmarks/overhead.py --trials 100
+	for name in $(BENCHMARKS); do \
+	  $(BIN)/python tests/benchmarks/$$name.py || exit; \
+	done
 
 clean:
 	rm -rf .venv

@@ -8,8 +8,8 @@ scripted agent, a process, and two sandboxes a trial. Both are started as comman
 keep the records that they keep by default. With `--samples`, the record of so many
 trials is then made a data frame by both, in fresh processes, imports counted.
 
-Inspect is installed once, from PyPI, into a venv of its own in the cache folder; or
-name a Python that has it. `--tool bash` has the mock model write its file by Inspect's
+Inspect is installed once, from PyPI, into a venv of its own in the cache folder, with
+the pandas of evalkit's; or name a Python that has it. `--tool bash` has the mock model write its file by Inspect's
 `bash` tool, which starts a shell; `write`, the default, starts nothing.
 """
 
@@ -21,13 +21,13 @@ import sys
 import tempfile
 import venv
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 
 import sides
 import trivial
 
 INSPECT = "0.3.285"
-PACKAGES = (f"inspect-ai=={INSPECT}", "pandas>=2.2,<3", "pyarrow>=17")
 SIDE = Path(__file__).with_name("inspect_side.py")
 FRAME = """
 import sys
@@ -139,7 +139,9 @@ def _installed() -> Path:
         print(f"installing Inspect into {folder.name}", file=sys.stderr)
         venv.create(folder, clear=True, with_pip=True)
         pip = [python, "-m", "pip", "install", "--quiet"]
-        subprocess.run([*pip, "--disable-pip-version-check", *PACKAGES], check=True)
+        same = [f"{name}=={metadata.version(name)}" for name in ("pandas", "pyarrow")]
+        wanted = [f"inspect-ai=={INSPECT}", *same]
+        subprocess.run([*pip, "--disable-pip-version-check", *wanted], check=True)
         ready.touch()
     return python
 

@@ -1,28 +1,30 @@
-"""What executing and exporting in one process saves, on the same notebook.
+"""What a report costs: beside an empty notebook, and beside the two command lines.
 
-    python tests/benchmarks/publishing.py RUN [ROUNDS]
+    python tests/benchmarks/publishing.py [RUN] [--rounds N]
 
-One side executes the report notebook of a run and exports it in one process, as
-`evalkit report` does; the other does so by the command lines of papermill and
-nbconvert, with the same template. Rounds alternate between the sides; CPU counts all
-children. Prints a table; asserts nothing.
+`one process` executes the report notebook of a run and exports it, as `evalkit report`
+does; `two commands` does so by papermill and nbconvert, with the same template; `empty`
+has these two execute and export a notebook without cells, which is the floor. Without
+a RUN (its folder) a small one is made. Kernels are counted, and all starts.
 """
 
 from __future__ import annotations
 
-import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+
+import nbformat
+import sides
+import trivial
 
 from evalkit.publish import source_of
 
 BIN = Path(sys.executable).parent
+ARMS = ("full", "canonical", "baseline")
+N_TRIALS = 12
 ONE_PROCESS = """
 import sys
 from pathlib import Path
@@ -33,59 +35,63 @@ run, folder = Path(sys.argv[1]), Path(sys.argv[2])
 notebook = execute(ReportParameters(run.name), folder=folder, cwd=run.parent)
 export(notebook, folder / "report.html", title="report")
 """
+TWO_COMMANDS = """
+import subprocess, sys
+bin, source, made, *options = sys.argv[1:]
+executed = f"{made}/executed.ipynb"
+papermill = [f"{bin}/papermill", source, executed, "--no-progress-bar"]
+run, template = (options[:3], options[3:]) if options else ([], [])
+subprocess.run([*papermill, *run], check=True, stderr=subprocess.DEVNULL)
+nbconvert = [f"{bin}/jupyter", "nbconvert", "--to", "html", *template, executed]
+subprocess.run(nbconvert, check=True, stderr=subprocess.DEVNULL)
+"""
 
 
-def main(run: str, rounds: str = "3") -> None:
-    """Time both sides in turn, and print their ratios."""
-    folder = Path(run).resolve()
-    taken: dict[str, list[tuple[float, float]]] = {
-        "one process": [],
-        "two commands": [],
-    }
-    for _ in range(int(rounds)):
-        for side, seconds in taken.items():
-            with tempfile.TemporaryDirectory() as made:
-                seconds.append(timed(commands(side, folder, Path(made)), folder.parent))
-    print(f"{'':14}{'CPU s':>8}{'wall s':>8}   ({rounds} rounds, medians)")
-    medians = {
-        side: [statistics.median(column) for column in zip(*seconds, strict=True)]
-        for side, seconds in taken.items()
-    }
-    for side, (cpu_s, wall_s) in medians.items():
-        print(f"{side:14}{cpu_s:8.2f}{wall_s:8.2f}")
-    ours, theirs = medians.values()
-    ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
-    print(f"{'ratio':14}{ratios[0]:8.2f}{ratios[1]:8.2f}")
-
-
-def commands(side: str, run: Path, made: Path) -> list[list[str]]:
-    """The command lines of a side."""
-    if side == "one process":
-        return [[sys.executable, "-c", ONE_PROCESS, str(run), str(made)]]
-    executed = str(made / "report.ipynb")
-    papermill = [str(BIN / "papermill"), str(source_of("report")), executed]
-    nbconvert = [str(BIN / "jupyter"), "nbconvert", "--to", "html"]
-    return [
-        [*papermill, "-p", "run", run.name, "--no-progress-bar"],
-        [*nbconvert, "--template", "evalkit", executed],
-    ]
-
-
-def timed(commands: Sequence[Sequence[str]], cwd: Path) -> tuple[float, float]:
-    """CPU of all children, and wall clock, of some commands one after the other."""
-    before, started = spent(), time.perf_counter()
-    for command in commands:
-        subprocess.run(
-            command, check=True, cwd=cwd, capture_output=True, env=os.environ
+def main() -> None:
+    parser = sides.arguments(__doc__)
+    parser.add_argument("run", type=Path, nargs="?")
+    given = parser.parse_args()
+    sides.print_conditions("papermill", "nbconvert", "ipykernel", seed=trivial.SEED)
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        run = given.run.resolve() if given.run else _small_run(base)
+        empty = base / "empty.ipynb"
+        nbformat.write(nbformat.v4.new_notebook(metadata=_metadata()), empty)
+        commands = [sys.executable, "-c", TWO_COMMANDS, BIN]
+        template = ["--template", "evalkit"]
+        named = ["-p", "run", run.name, *template]
+        argvs = {
+            "one process": [sys.executable, "-c", ONE_PROCESS, run, "MADE"],
+            "two commands": [*commands, source_of("report"), "MADE", *named],
+            "empty": [*commands, empty, "MADE"],
+        }
+        taken = sides.in_turn(
+            {name: partial(_made, argv, run.parent) for name, argv in argvs.items()},
+            given.rounds,
         )
-    return spent() - before, time.perf_counter() - started
+    sides.print_table(f"the report of {run.name}", taken, "empty")
+    sides.print_ratios(taken, "one process", "two commands")
 
 
-def spent() -> float:
-    """Seconds of CPU of all children that ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _made(argv: list[str | Path], cwd: Path) -> sides.Taken:
+    """What a side takes; what it makes lies in a folder of its own."""
+    with tempfile.TemporaryDirectory() as made:
+        words = [made if word == "MADE" else word for word in argv]
+        return sides.whole(words, cwd=cwd)
+
+
+def _small_run(base: Path) -> Path:
+    root = trivial.make_root(base)
+    run = trivial.seal(root, N_TRIALS, arms=ARMS)
+    argv = trivial.run_argv(run, root, 2)
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+    return run
+
+
+def _metadata() -> dict[str, object]:
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return {"kernelspec": kernel}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main()

@@ -30,6 +30,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 PR_SET_CHILD_SUBREAPER = 36
+TINY = 1e-6
+"""Of seconds or megabytes: what was less is taken for so much, to have a logarithm."""
 Argv = Sequence[str | Path]
 
 
@@ -52,12 +54,13 @@ Rounds = dict[str, list[Taken]]
 COLUMNS = {"CPU": "cpu_s", "wall": "wall_s", "peak": "peak_mb"}
 
 
-def arguments(doc: str | None) -> argparse.ArgumentParser:
-    """A parser that shows a benchmark's docstring, and takes the number of rounds."""
+def arguments(doc: str | None, rounds: int | None = 3) -> argparse.ArgumentParser:
+    """A parser that shows a benchmark's docstring, and takes its rounds, if it has any."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=3)
+    if rounds is not None:
+        parser.add_argument("--rounds", type=int, default=rounds)
     return parser
 
 
@@ -119,38 +122,48 @@ def median(rounds: Sequence[Taken]) -> Taken:
 
 
 def print_table(
-    title: str, taken: Rounds, against: str, aims: Sequence[Aim] = (), n: int = 1
+    title: str,
+    taken: Rounds,
+    against: str | None = None,
+    aims: Sequence[Aim] = (),
+    n: int = 1,
 ) -> None:
     """Print medians with least and most, then ratios to one side.
 
     Args:
         title: What was done.
         taken: Of each side, a row for each round.
-        against: The side that the others are held against.
+        against: The side that the others are held against; None: none is.
         aims: For the first side; each is printed with whether it is met.
         n: How many trials a round did, to give times for one of them.
     """
     scale, unit = (1000 / n, "ms") if n > 1 else (1, "s")
     heads = (f"CPU {unit}", f"wall {unit}", "peak MB")
-    print(f"\n{title}: {len(taken[against])} rounds, median (least to most)")
-    print(f"{'':30}" + "".join(f"{head:>26}" for head in heads))
+    first, n_rounds = next(iter(taken)), len(next(iter(taken.values())))
+    print(f"\n{title}: median of {n_rounds} (least to most)")
+    _print_row("", heads)
     for side, rounds in taken.items():
-        cells = [
-            _spread([getattr(row, name) * factor for row in rounds])
-            for name, factor in zip(COLUMNS.values(), (scale, scale, 1), strict=True)
+        columns = zip(*rounds, strict=True)
+        factors = (scale, scale, 1)
+        scaled = [
+            [value * factor for value in column]
+            for column, factor in zip(columns, factors, strict=True)
         ]
-        print(f"{side:30}" + "".join(f"{cell:>26}" for cell in cells))
-    ours = next(iter(taken))
+        _print_row(side, [_spread(column) for column in scaled])
     for side in taken:
-        if side == against:
-            continue
-        ratios = {name: _ratios(taken, side, against, name) for name in COLUMNS}
-        cells = [_spread(found) for found in ratios.values()]
-        print(f"{f'{side} / {against}':30}", end="")
-        print("".join(f"{cell:>26}" for cell in cells))
-        for aim in aims if side == ours else ():
-            print_aim(aim.quantity, statistics.median(ratios[aim.quantity]), aim.most)
+        if against not in {None, side}:
+            print_ratios(taken, side, against, aims if side == first else ())
     sys.stdout.flush()
+
+
+def print_ratios(
+    taken: Rounds, side: str, against: str, aims: Sequence[Aim] = ()
+) -> None:
+    """Print a side's ratios to another one, and whether its aims are met."""
+    ratios = {name: _ratios(taken, side, against, name) for name in COLUMNS}
+    _print_row(f"{side} / {against}", [_spread(found) for found in ratios.values()])
+    for aim in aims:
+        print_aim(aim.quantity, statistics.median(ratios[aim.quantity]), aim.most)
 
 
 def print_aim(what: str, found: float, most: float) -> None:
@@ -159,19 +172,32 @@ def print_aim(what: str, found: float, most: float) -> None:
     print(f"  aim: {what} <= {most:g}; found {found:.3g}: {verdict}")
 
 
-def print_slopes(title: str, by_size: Mapping[int, Taken]) -> None:
-    """Print how each quantity grows from one size to the next; 1 is linear."""
-    sizes = list(by_size)
-    for small, large in pairwise(sizes):
+def print_slopes(
+    side: str, by_size: Mapping[int, Taken], most: float | None = None
+) -> None:
+    """Print how each quantity of a side grows from size to size; 1 is linear.
+
+    Args:
+        side: Its name.
+        by_size: What it took, by size.
+        most: Aim for the slopes of CPU and memory; None where there is none.
+    """
+    for small, large in pairwise(by_size):
         factor = math.log(large / small)
-        steeps = [
-            math.log(max(b, 1e-9) / max(a, 1e-9)) / factor
-            for a, b in zip(by_size[small], by_size[large], strict=True)
-        ]
-        told = ", ".join(
-            f"{name} {steep:.2f}" for name, steep in zip(COLUMNS, steeps, strict=True)
-        )
-        print(f"slope of {title} from {small:,} to {large:,}: {told}")
+        slopes = {
+            name: math.log(
+                max(getattr(by_size[large], field), TINY)
+                / max(getattr(by_size[small], field), TINY)
+            )
+            / factor
+            for name, field in COLUMNS.items()
+        }
+        told = ", ".join(f"{name} {slope:.2f}" for name, slope in slopes.items())
+        print(f"slope of {side}, {small:,} to {large:,}: {told}")
+        if most is not None:
+            print_aim(
+                "slopes of CPU and peak", max(slopes["CPU"], slopes["peak"]), most
+            )
     sys.stdout.flush()
 
 
@@ -181,13 +207,17 @@ def _ratios(taken: Rounds, side: str, against: str, quantity: str) -> list[float
     return [getattr(a, field) / (getattr(b, field) or math.nan) for a, b in pairs]
 
 
+def _print_row(name: str, cells: Sequence[str]) -> None:
+    print(f"{name:32}" + "".join(f"{cell:>28}" for cell in cells))
+
+
 def _spread(values: Sequence[float]) -> str:
     middle = statistics.median(values)
     return f"{_short(middle)} ({_short(min(values))} to {_short(max(values))})"
 
 
 def _short(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.{3 if value >= 0.01 else 1}g}"
 
 
 def _own_peak_mb() -> float:

@@ -23,8 +23,7 @@ MOST_OF_IDEAL = 1.15
 
 
 def main() -> None:
-    parser = sides.arguments(__doc__)
-    parser.set_defaults(rounds=1)
+    parser = sides.arguments(__doc__, rounds=1)
     parser.add_argument("--workers", type=int, default=64)
     parser.add_argument("--trials", type=int, default=256)
     parser.add_argument("--sleep-s", type=float, default=20.0)

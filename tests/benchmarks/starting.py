@@ -25,8 +25,7 @@ _IMPORT = re.compile(r"import time:\s+(\d+) \|\s+(\d+) \|\s+(\S+)")
 
 
 def main() -> None:
-    parser = sides.arguments(__doc__)
-    parser.set_defaults(rounds=9)
+    parser = sides.arguments(__doc__, rounds=9)
     given = parser.parse_args()
     sides.print_conditions("typer", "msgspec", seed=trivial.SEED)
     evalkit = [sys.executable, "-m", "evalkit.cli"]
