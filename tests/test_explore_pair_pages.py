@@ -86,16 +86,29 @@ def test_pages_are_safe_small_stamped_and_their_links_lead_somewhere(written):
         seen = is_safe(text)
         assert "SIMULATED" in seen.text
         assert SECRET not in text
-        for link in seen.links:
-            target, _, anchor = link.partition("#")
-            there = (out / name).parent / target if target else out / name
-            assert not anchor or f'id="{anchor}"' in there.read_text(), link
+        _leads_somewhere(out / name, seen.links)
+
+
+def _leads_somewhere(page: Path, links: list[str]) -> None:
+    for link in links:
+        target, _, anchor = link.partition("#")
+        there = page.parent / target if target else page
+        assert not anchor or f'id="{anchor}"' in there.read_text(), link
+
+
+def test_what_is_the_same_is_folded_and_nothing_else(written):
+    page = Path(written[1]["01-begin/page-1.html"]).read_text()
+    assert page.count('<details class="pair same"') == page.count('class="pair same"')
+    assert page.count('class="pair same"') == 4
 
 
 def test_the_first_difference_is_marked_and_linked_at_the_top(written):
     _, pages = written
     index = Path(pages[INDEX]).read_text()
-    assert 'href="01-begin/page-1.html#row2">row 2</a>: full, turn 1: Read' in index
+    assert (
+        'href="01-begin/page-1.html#row2">row\N{NO-BREAK SPACE}2</a>: full, turn 1: Read'
+        in index
+    )
     page = Path(pages["01-begin/page-1.html"]).read_text()
     assert page.count("pair only-left first") == 1
     assert '<div class="pair only-left first" id="row2">' in page
@@ -111,10 +124,12 @@ def test_totals_stand_on_the_first_page_with_their_difference(written):
 def test_a_row_longer_than_a_page_goes_on_and_a_shorter_export_leaves_none(
     tmp_path, monkeypatch
 ):
-    """A row of twelve calls at once."""
-    calls = [sessions.call("Bash", {"command": LONG + str(n)}) for n in range(12)]
+    """A row of twelve calls at once, and what they gave back."""
+    places = range(12)
+    calls = [sessions.call("Bash", {"command": LONG + str(n)}, f"t{n}") for n in places]
     rows = [sessions.row("user", sessions.text("go"))]
     rows += [sessions.row("assistant", *calls)]
+    rows += [sessions.row("user", *(sessions.result("ok", f"t{n}") for n in places))]
     run = sessions.run(tmp_path, lambda *_: rows)
     monkeypatch.setattr(columns, "MAX_PIECE_BYTES", 400_000)
     tell = Teller(Redactor())
@@ -123,8 +138,10 @@ def test_a_row_longer_than_a_page_goes_on_and_a_shorter_export_leaves_none(
     made = export_pair(found, tmp_path / "out", tell=tell)
     text = "".join(Path(page).read_text() for page in made.pages)
     assert len(made.pages) > 1
+    for page in made.pages:
+        _leads_somewhere(Path(page), is_safe(Path(page).read_text()).links)
     assert "(goes on)" in text
-    assert all(text.count(f'id="l{n}"') == 1 for n in range(13))
+    assert all(text.count(f'id="l{n}"') == 1 for n in range(25))
     for arm in ("baseline", "full"):
         there = find_trial(run, f"alpha.{arm}.r1").step_evidence("task").task.stdout
         there.write_bytes(sessions.lines(rows[0]))

@@ -141,7 +141,8 @@ def _index(found: Pair, made: list[_Made], tell: Teller) -> str:
             shown.append(_listed(part, one, arms, left, tell))
             left = max(left - len(part.rows), 0)
         else:
-            shown.append(f"<p>{escape(tell(difference_said(part, found)))}</p>")
+            said = tell(difference_said(part, found))
+            shown.append(f"<p>{escape(said[:1].upper() + said[1:])}</p>")
     return "".join(shown)
 
 
@@ -154,7 +155,7 @@ def _linked_first(part: Part, made: _Made, found: Pair) -> str:
 
 def _link(part: Part, made: _Made, row: int) -> str:
     name = anchor(row)
-    return f'<a href="{part.name}/{made.pages[name]}#{name}">row {row}</a>'
+    return f'<a href="{part.name}/{made.pages[name]}#{name}">row\N{NO-BREAK SPACE}{row}</a>'
 
 
 def _listed(
