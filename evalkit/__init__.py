@@ -20,6 +20,7 @@ Modules, from what people use to what everything rests on:
     progress       how far a run is, as a table and as lines
     audit          is a run what it says it is? read only, trusting nothing
     regrade        verdicts given again, from the same evidence
+    replay         a recorded run played again, and held against itself
     probing        probes answered by the ranking, or by a real agent
     probed         answers to probes that belong to a run
     paged          trials with pages that tell what the agent did
@@ -40,6 +41,7 @@ Modules, from what people use to what everything rests on:
     calls          calls of the agent in a step
     ledger         the way from a call to its model
     estimate       what a plan may cost before it starts
+    tapes          what a replay plays: the calls of the recorded run
     standing       where a run stands
     inputs         everything a plan names, opened
     ranking        skills by the words of a text, when a plan is made

@@ -11,6 +11,7 @@ from evalkit import process, sandbox
 from evalkit.inputs import Inputs
 from evalkit.ledger import Ledger, open_ledger
 from evalkit.records import Access, Registration, TrialResult, TrialSpec
+from evalkit.tapes import tapes_of
 from evalkit.trial import run_trial
 
 
@@ -54,7 +55,7 @@ class Here:
 @contextmanager
 def here(
     folder: Path,
-    registration: Registration,  # noqa: ARG001 - as everybody who hires
+    registration: Registration,
     inputs: Inputs,
     n_workers: int,
 ) -> Generator[Here]:
@@ -63,8 +64,13 @@ def here(
     Raises:
         InfrastructureError: As `open_ledger` does.
     """
-    sandboxed = inputs.box.isolation.level != sandbox.NONE
-    with open_ledger(inputs.plan, inputs.agent, folder, sandboxed=sandboxed) as ledger:
+    with open_ledger(
+        inputs.plan,
+        inputs.agent,
+        folder,
+        sandboxed=inputs.box.isolation.level != sandbox.NONE,
+        tapes=tapes_of(registration, inputs.root, folder),
+    ) as ledger:
         yield Here(ledger, at_most(inputs, n_workers))
 
 

@@ -76,6 +76,8 @@ def _observed(registration: Registration, root: Path) -> Iterator[list[Request]]
             events = read_journal(path.parent / JOURNAL).events
         except (EvalkitError, OSError):  # another's damage is none of this plan's
             continue
+        if other.replay is not None:  # it was counted when it was recorded
+            continue
         same = (other.agent.name, other.plan.model, other.agent.simulated)
         if same != (
             registration.agent.name,

@@ -26,6 +26,7 @@ from evalkit.gateway import (
 )
 from evalkit.records import Access, Exchange, Network, Plan
 from evalkit.sandbox import Mount
+from evalkit.tapes import Tapes
 
 FORWARD = Path(__file__).parent / "inside" / "forward.py"
 FORWARD_SEEN = "/opt/way/forward.py"
@@ -99,16 +100,28 @@ class Direct:
 
 
 class Through:
-    """Through a running gateway, by a socket into the sandbox where there is one."""
+    """Through a running gateway, by a socket into the sandbox where there is one.
 
-    def __init__(self, gateway: Gateway, caps: Caps, *, sandboxed: bool) -> None:
+    In a replay the gateway is given what was recorded of each call.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        caps: Caps,
+        *,
+        sandboxed: bool,
+        tapes: Tapes | None = None,
+    ) -> None:
         self._gateway = gateway
         self._caps = caps
         self._sandboxed = sandboxed
+        self._tapes = tapes
 
     def open(self, name: str, trial: str, marks: Mapping[str, str]) -> Way:
         """A token of its own, and the gateway's address."""
-        opened = self._gateway.open(Trial(name, trial, self._caps, dict(marks)))
+        taped = self._tapes.call(name) if self._tapes else None
+        opened = self._gateway.open(Trial(name, trial, self._caps, dict(marks)), taped)
         token = Credential(opened.token, Header.API_KEY.value)
         if not self._sandboxed:
             return Way(Endpoint(opened.url, token), Network.OPEN)
@@ -122,9 +135,21 @@ class Through:
 
 @contextmanager
 def open_ledger(
-    plan: Plan, agent: Agent, run: Path, *, sandboxed: bool
+    plan: Plan,
+    agent: Agent,
+    run: Path,
+    *,
+    sandboxed: bool,
+    tapes: Tapes | None = None,
 ) -> Generator[Ledger]:
     """The ledger of a run, with the credential from our environment.
+
+    Args:
+        plan: Names model, access and limits.
+        agent: Who makes the calls.
+        run: The run's folder.
+        sandboxed: Whether calls are made in a sandbox.
+        tapes: What answers in a replay, which needs no credential.
 
     Raises:
         InfrastructureError: There is no credential, or the gateway does not start.
@@ -134,7 +159,7 @@ def open_ledger(
         yield NoModel()
         return
     url = reach.provider_url(plan, vendor)
-    credential = reach.find_credential(plan, vendor)
+    credential = reach.unused(vendor) if tapes else reach.find_credential(plan, vendor)
     if plan.access is Access.DIRECT:
         yield Direct(url, credential)
         return
@@ -145,10 +170,11 @@ def open_ledger(
         Provider(vendor.dialect, url, credential.value, header),
         (plan.model,),
         record=plan.record,
+        varies=tapes.rules if tapes else None,
         rates=usage.parse_rates(files.package_data("prices.toml")),
         accounting=plan.accounting,
         at_once=plan.max_requests_at_once,
         retry_wait_ms=limits.retry_wait_ms,
     ) as gateway:
         caps = Caps(limits.max_requests, limits.max_tokens, limits.max_usd)
-        yield Through(gateway, caps, sandboxed=sandboxed)
+        yield Through(gateway, caps, sandboxed=sandboxed, tapes=tapes)

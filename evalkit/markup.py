@@ -73,6 +73,14 @@ class Markup(Shown, frozen=True):
         return self.said
 
 
+def stamped(warning: str | None) -> tuple[Markup, ...]:
+    """The bar over a page of what measures no model; nothing where it does."""
+    if warning is None:
+        return ()
+    bar = f'<p class="evalkit-stamp"><strong>{escape(warning)}</strong></p>'
+    return (Markup(bar, warning),)
+
+
 class Prose(Shown, frozen=True):
     """Paragraphs of plain text; `tone` is a class of the style sheet."""
 

@@ -42,11 +42,13 @@ def question(registration: Registration) -> Prose:
         f"({listed(arms)}), held against {listed(against)}, and at what price?"
     )
     stand_in = (
-        "the scripted agent delivers prepared solutions with planted chances"
+        f"the recording of run {registration.replay.run} answers in place of a model"
+        if registration.replay
+        else "the scripted agent delivers prepared solutions with planted chances"
         if registration.agent.provider is None
         else "a program on this machine answers in place of a model"
     )
-    warning = f"SIMULATED: {stand_in}. This run shows that the path works; it says nothing of any model."
+    warning = f"{registration.stamp}: {stand_in}. This run shows that the path works; it says nothing of any model."
     paragraphs = (warning, asked) if registration.agent.simulated else (asked,)
     return Prose(paragraphs, "simulated" if registration.agent.simulated else "")
 

@@ -150,9 +150,17 @@ def load_plan(path: Path) -> Plan:
     """Read a plan from TOML with the fields of `Plan`.
 
     Raises:
-        InputError: A key is unknown or a value of a wrong type.
+        InputError: A key is unknown or a value of a wrong type, or it is of a replay.
     """
-    return files.convert(files.read_toml(path), Plan, path)
+    found = files.convert(files.read_toml(path), Plan, path)
+    if found.replay_run is not None:
+        raise InputError(
+            f"{path} replay_run",
+            expected="a plan whose model is to be asked",
+            found=f"one that replays {found.replay_run}",
+            cure=f"leave it out; `evalkit replay {found.replay_run}` plans a replay",
+        )
+    return found
 
 
 def _outline(inputs: Inputs, registration: Registration) -> Outline:

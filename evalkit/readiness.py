@@ -23,7 +23,14 @@ from evalkit.conclusions import (
 from evalkit.errors import EvalkitError, InputError
 from evalkit.facts import Trial
 from evalkit.journal import Journal, read_journal
-from evalkit.records import Corpus, GateSeal, Layout, Registration, RunStarted
+from evalkit.records import (
+    Corpus,
+    GateSeal,
+    Layout,
+    Registration,
+    RunStarted,
+    stamp_of,
+)
 from evalkit.registration import FILE, load_registration
 from evalkit.standing import JOURNAL
 
@@ -96,7 +103,9 @@ def judge(registration: Registration, journal: Journal) -> GateVerdict:
             for low, high in TRUE_RATES
         ),
         verdict=verdict,
-        sentence=_sentence(verdict, cases, simulated=simulated),
+        sentence=_sentence(
+            verdict, cases, stamp_of(registration.replay, simulated=simulated)
+        ),
     )
 
 
@@ -230,13 +239,13 @@ def _overall(verdicts: Sequence[str]) -> str:
     return READY if set(verdicts) == {READY} else UNDECIDED
 
 
-def _sentence(verdict: str, cases: Sequence[Signal], *, simulated: bool) -> str:
+def _sentence(verdict: str, cases: Sequence[Signal], stamp: str | None) -> str:
     n_ready = sum(case.verdict == READY for case in cases)
     said = f"{n_ready} of {len(cases)} cases meet the declared rule."
     if verdict == REDESIGN:
         said += " A case that is solved without the knowledge must be redesigned."
-    if simulated:
+    if stamp:
         said = (
-            f"SIMULATED, so it shows nothing of any model and satisfies nothing. {said}"
+            f"{stamp}, so it shows nothing of any model and satisfies nothing. {said}"
         )
     return said

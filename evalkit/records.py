@@ -460,13 +460,15 @@ class ReplaySeal(Record, frozen=True):
     """What is registered of the recorded run that a replay plays again.
 
     `attempts` holds, by trial, the numbers of those that ended, in the order in which
-    they are played. `simulated` is the recorded run's own stamp.
+    they are played; others are not. `simulated` is the recorded run's own stamp,
+    `varies_digest` sha256 of what requests may differ in.
     """
 
     run: str
     registration: str
     journal_head: str
     simulated: bool
+    varies_digest: str
     attempts: dict[str, tuple[int, ...]]
 
 

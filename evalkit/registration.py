@@ -107,13 +107,20 @@ def own_digest(registration: Registration) -> str:
     return files.sha256(msgspec.json.encode(bare))
 
 
-def write_registration(root: Path, registration: Registration) -> Path:
+def write_registration(
+    root: Path, registration: Registration, folder: Path | None = None
+) -> Path:
     """Make the run's folder with its sealed registration.
+
+    Args:
+        root: Root whose `runs/` receives it.
+        registration: What is written.
+        folder: Another place for it.
 
     Raises:
         InputError: The run exists already.
     """
-    run = root / "runs" / registration.run_id
+    run = folder or root / "runs" / registration.run_id
     with disk.faults_named(root):
         run.mkdir(parents=True, exist_ok=True)
         files.sync_folder(run.parent)

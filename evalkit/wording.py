@@ -12,6 +12,11 @@ MINUS = "\N{MINUS SIGN}"
 SECONDS_PER_MINUTE = 60
 
 
+def stamped(text: str, stamp: str | None) -> str:
+    """A text, and what stands on all that is made of its run; see `Registration`."""
+    return text if stamp is None else f"{text} ({stamp})"
+
+
 def score(value: float | None) -> str:
     """A score or share in 0..1, to two digits after the point."""
     return NOT_REPORTED if value is None else f"{value:.2f}"

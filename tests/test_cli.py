@@ -24,6 +24,7 @@ COMMANDS = [
     "route",
     "doctor",
     "regrade",
+    "replay",
     "audit",
     "gate",
     "preflight",

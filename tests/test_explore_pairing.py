@@ -267,7 +267,7 @@ def test_a_chain_is_told_step_by_step_and_a_step_that_is_missing_is_said(chain):
         *("end", None, "the step was not reached"),
     )
     assert (end.rows, end.first) == ((), None)
-    assert found.simulated
+    assert found.stamp == "SIMULATED"
 
 
 def test_totals_are_compared_and_what_nobody_told_is_not_nothing(chain):

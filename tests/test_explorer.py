@@ -213,7 +213,7 @@ def test_a_run_s_trials_lead_to_their_transcripts_and_what_stands_beside(session
     assert "it counts" in trial["standing"]
     of = {"run": run.name, "key": KEY, "attempt": 1}
     view = ask(session, "open", **of, transcript=trial["first"])
-    assert view["simulated"]
+    assert view["stamp"] == "SIMULATED"
     page = ask(session, "page", view=view["view"], page=0)
     assert KEY in page["items"][0]["html"]
     made = {

@@ -1,23 +1,32 @@
 """A gateway that answers from a recording: what it gives, holds, and refuses."""
 
+import asyncio
 import http.client
 import json
+from contextlib import nullcontext
 from urllib.parse import urlsplit
 
 import msgspec
 import psutil
 import pytest
+from multidict import CIMultiDict
 from realroot import CREDENTIAL, provider
 
 from evalkit import files
 from evalkit.errors import InputError
 from evalkit.gateway import Gateway, Header, Provider, Trial, recording
-from evalkit.gateway.varying import rules_of
+from evalkit.gateway.notes import Notes
+from evalkit.gateway.tape import Tape
+from evalkit.gateway.terms import Kept, Taped
+from evalkit.gateway.varying import Varying, rules_of
+from evalkit.gateway.withheld import Secret
 from evalkit.records import Dialect, Passage
 
 MODEL = "claude-opus-5-5"
 TRIAL = Trial("trials/a.b.r1/1/01-task/task", "trials/a.b.r1/1")
 RULES = rules_of(msgspec.toml.decode(files.package_data("varies.toml")))
+SECRET = Secret("none-was-needed")
+VARYING = Varying(RULES)
 SESSION = "28ba3aa4-e08c-4994-a38a-aaeab7369139"
 OTHER = "9c1d2e3f-0000-4994-a38a-aaeab7369139"
 TURNS = [
@@ -129,7 +138,7 @@ def test_a_departure_is_named_and_ends_the_call(replay):
     good, first, second = gateway.close(endpoint.token)
     assert good.passage is Passage.COMPLETE
     assert {first.passage, second.passage} == {Passage.DEPARTED}
-    assert first.detail == ("request 2: body.max_tokens: recorded nothing -> asked 7")
+    assert first.detail == ("body.max_tokens: recorded nothing -> asked 7")
     assert second.detail == f"after a departure: {first.detail}"
 
 
@@ -171,3 +180,163 @@ def test_no_recording_holds_the_credential(recorded):
     for path in written:
         if "stub" not in path.parts:
             assert CREDENTIAL.encode() not in path.read_bytes(), path
+
+
+# --- answers that never ended -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("streamed", "held"),
+    [
+        (b"", True),
+        (b"data: {}\n\n", True),
+        (b'data: {"type":"message_stop"}\n\n', False),
+    ],
+    ids=["no answer", "a part", "the whole, but its client left"],
+)
+def test_an_answer_that_never_ended_is_held_and_nothing_is_made_up(
+    tmp_path, streamed, held
+):
+    kept = recording.Recording(tmp_path / "0001", Notes(tmp_path, str), SECRET)
+    kept.asked("/v1/messages", {}, b"{}")
+    if streamed:
+        kept.answered(200, {"content-type": "text/event-stream"})
+        kept.add(streamed)
+    digest = kept.end(broken=False)
+    row = Kept(1, Passage.CLIENT_GONE, digest, "")
+    tape = Tape(Taped(str(tmp_path), (row,)), VARYING, Dialect.ANTHROPIC, SECRET)
+    came = []
+
+    async def listen():
+        async with tape.ask("/v1/messages", CIMultiDict(), b"{}") as answer:
+            async for piece in answer.pieces():
+                came.append(piece)  # noqa: PERF401 - what came before a hold counts
+
+    async def wait():
+        await asyncio.wait_for(listen(), 0.05)
+
+    with pytest.raises(TimeoutError) if held else nullcontext():
+        asyncio.run(wait())
+    assert b"".join(came) == streamed
+
+
+# --- what may differ --------------------------------------------------------
+
+OUTPUT = "body.messages.3.content.0.content"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "name"),
+    [
+        ("body.metadata.user_id", SESSION, OTHER, "ids of sessions and turns"),
+        (
+            "body.input.3.id",
+            f"fc_{SESSION}",
+            f"fc_{OTHER}",
+            "ids of sessions and turns",
+        ),
+        (
+            "body.messages.1.content.0.text",
+            "Today's date is 2026-11-30.",
+            "Today's date is 2027-01-02.",
+            "today's date",
+        ),
+        (
+            "body.input.1.content.0.text",
+            "<current_date>2026-11-30</current_date>",
+            "<current_date>2027-01-02</current_date>",
+            "today's date",
+        ),
+        (
+            "body.messages.1.content",
+            "OS Version: Linux 6.1\n - x",
+            "OS Version: Linux 6.18.44\n - x",
+            "name of the machine's system",
+        ),
+        (
+            OUTPUT,
+            "Ran 3 tests in 0.012s",
+            "Ran 3 tests in 1.2s",
+            "durations in outputs",
+        ),
+        (OUTPUT, "real 0m0.012s", "real 1m2.5s", "durations in outputs"),
+        (
+            "body.input.6.output",
+            "Wall time: 0.0000 seconds",
+            "Wall time: 1.25 seconds",
+            "durations in outputs",
+        ),
+        (
+            OUTPUT,
+            "-rw-r--r-- 1 agent agent 12 Nov 30 17:52 greet.py",
+            "-rw-r--r-- 1 agent agent 12 Dec  1 09:00 greet.py",
+            "times in outputs",
+        ),
+        (
+            OUTPUT,
+            "at 2026-11-30T17:52:02.5Z",
+            "at 2026-12-01T01:02:03Z",
+            "times in outputs",
+        ),
+        (OUTPUT, "/tmp/tmpa1b2c3d4/x", "/tmp/tmpzz9_x/x", "names of temporary files"),
+        (
+            OUTPUT,
+            "http://127.0.0.1:43211/",
+            "http://127.0.0.1:51234/",
+            "numbers of processes, ports and addresses in outputs",
+        ),
+        (
+            OUTPUT,
+            "[main (root-commit) 1a2b3c4] first",
+            "[main (root-commit) 9f8e7d6] first",
+            "names of commits in outputs",
+        ),
+        (OUTPUT, f"evalkit-{'a' * 43}", f"evalkit-{'B' * 43}", "the token of a call"),
+    ],
+)
+def test_what_varies_by_nature_is_taken_for_the_same_and_named(path, old, new, name):
+    found = VARYING.compare(_at(path, old), _at(path, new))
+    assert found == (None, (name,))
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        (OUTPUT, "3 passed", "2 passed"),
+        (OUTPUT, "version 1.2.3", "version 1.2.4"),
+        (OUTPUT, "127.0.0.1:80", "127.0.0.1:81"),
+        ("body.messages.1.content.0.text", "wait 5 seconds", "wait 6 seconds"),
+        ("body.system.0.text", SESSION, OTHER),
+        ("body.max_tokens", 1, True),
+        ("headers.anthropic-beta", "a", "b"),
+    ],
+)
+def test_all_else_is_a_difference_named_by_its_place(path, old, new):
+    found = VARYING.compare(_at(path, old), _at(path, new))
+    assert found.difference.startswith(f"{path}: recorded ")
+    assert found.varied == ()
+
+
+def test_the_first_difference_is_shown_with_what_stands_around_it():
+    text = "Please greet them. " * 9
+    old, new = {"body": {"a": text + "x", "b": 1}}, {"body": {"a": text + "y"}}
+    assert VARYING.compare(old, new).difference == (
+        'body.a: recorded "... Please greet them. x" -> asked "... Please greet them. y"'
+    )
+    assert VARYING.compare(new, new | {"c": [1, 2]}).difference == (
+        "c: recorded nothing -> asked [1,2]"
+    )
+
+
+def test_every_rule_says_why():
+    assert all(rule.why and rule.at for rule in RULES)
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def _at(path, value):
+    """A request that holds a value at a place."""
+    *above, name = path.split(".")
+    made = {name: value}
+    for step in reversed(above):
+        made = {step: made}
+    return made

@@ -84,9 +84,7 @@ class CommandAgent:
         self.sessions = f"{program.config_home}/{SESSIONS[program.output]}"
         self.vendor = reach.VENDORS[program.dialect] if program.dialect else None
         self.watched = (path, *map(Path, program.binds))
-        self.simulated = self.vendor is not None and reach.is_loopback(
-            reach.provider_url(plan, self.vendor)
-        )
+        self.simulated = self.vendor is not None and reach.stands_in(plan, self.vendor)
 
     def seal(self) -> AgentSeal:
         """What is registered of it; its bound folders are part of its digest."""

@@ -36,7 +36,7 @@ class InstalledAgent:
         self._plan = plan
         self._found = found
         self.watched = (found.path,)
-        self.simulated = reach.is_loopback(reach.provider_url(plan, self.vendor))
+        self.simulated = reach.stands_in(plan, self.vendor)
 
     def seal(self) -> AgentSeal:
         """What is registered of it."""

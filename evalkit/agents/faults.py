@@ -44,7 +44,7 @@ def stopped_by_us(
     """The limit of ours, or the end of a recording, that ended a call, if one did."""
     for one in exchanges:
         if one.passage is Passage.DEPARTED:
-            return Ended.DEPARTED, one.detail
+            return Ended.DEPARTED, f"request {one.n}: {one.detail}"
     caps = [one.refused_by for one in exchanges if one.refused_by]
     if caps:
         told = f"the trial's registered cap of {caps[0]} was reached"

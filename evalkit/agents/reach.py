@@ -13,8 +13,9 @@ from evalkit.agents.protocol import Credential, Vendor
 from evalkit.errors import InfrastructureError, InputError
 from evalkit.records import Access, Dialect, Plan, Request
 
-UNUSED_CREDENTIAL = "unused"
-"""For a program on this machine, which asks for none."""
+UNUSED_CREDENTIAL = "no-credential-is-asked-for"
+"""For a program on this machine, or a recording. Nothing else may hold these words:
+wherever they stand they are taken for the secret, and withheld."""
 
 
 ANTHROPIC = Vendor(
@@ -41,6 +42,11 @@ def is_loopback(url: str) -> bool:
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
     return address.is_loopback or address.is_unspecified
+
+
+def stands_in(plan: Plan, vendor: Vendor) -> bool:
+    """True where a program on this machine answers, or a recording."""
+    return plan.replay_run is not None or is_loopback(provider_url(plan, vendor))
 
 
 def check_url(url: str) -> None:
@@ -120,6 +126,11 @@ def _has_price(plan: Plan) -> bool:
     return usage.price(one, rates, accounting=plan.accounting) is not None
 
 
+def unused(vendor: Vendor) -> Credential:
+    """For whoever asks for none."""
+    return Credential(UNUSED_CREDENTIAL, next(iter(vendor.credentials.values())))
+
+
 def find_credential(
     plan: Plan, vendor: Vendor, environ: Mapping[str, str] = os.environ
 ) -> Credential:
@@ -132,7 +143,7 @@ def find_credential(
         if environ.get(name):
             return Credential(environ[name], header)
     if is_loopback(provider_url(plan, vendor)):
-        return Credential(UNUSED_CREDENTIAL, next(iter(vendor.credentials.values())))
+        return unused(vendor)
     raise InfrastructureError(
         f"credential: expected one of {', '.join(vendor.credentials)} in the "
         f"environment, found none; export one, then run again: nothing was called"

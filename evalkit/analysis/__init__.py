@@ -95,6 +95,7 @@ def analyse(
     made = Analysis(
         run=registration.run_id,
         simulated=facts.is_simulated(registration, found),
+        replay=registration.replay,
         question=contrasts.QUESTION,
         sentence=_sentence(registration),
         seals=seals,

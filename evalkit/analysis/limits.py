@@ -21,11 +21,8 @@ def with_limits(analysis: Analysis) -> Analysis:
 
 def _of_design(analysis: Analysis) -> Iterator[str]:
     design = analysis.design
-    if analysis.simulated:
-        yield (
-            f"SIMULATED: {analysis.stand_in}. Nothing here says "
-            f"anything about a model or about skills."
-        )
+    if analysis.warning:
+        yield analysis.warning
     yield (
         f"The numbers are about {_count(design.n_cases, 'task')} only. "
         f"What holds for other tasks cannot be read from them."

@@ -52,6 +52,7 @@ class Audit(Record, frozen=True):
     run: str
     registration: str
     simulated: bool
+    stamp: str | None
     verdict: str
     ended: str | None
     journal_head: str | None
@@ -104,6 +105,7 @@ def audit(
         run=run.name,
         registration=own_digest(registration),
         simulated=registration.agent.simulated,
+        stamp=registration.stamp,
         verdict=_gravest(findings),
         ended=lines.ended,
         journal_head=lines.head,

@@ -11,7 +11,6 @@ from evalkit.audit.attempts import lost_attempts
 from evalkit.audit.finding import UNKNOWN, Finding, judged
 from evalkit.audit.record import Lines
 from evalkit.evidence import attempts_kept
-from evalkit.outcomes import MAX_ATTEMPTS
 from evalkit.records import (
     AttemptStarted,
     Deviation,
@@ -20,7 +19,7 @@ from evalkit.records import (
     RunStarted,
     TrialKey,
 )
-from evalkit.standing import attempts_of, counts, results_of
+from evalkit.standing import Standing, attempts_of, counts, n_planned, results_of
 
 
 def check_trials(registration: Registration, lines: Lines, run: Path) -> Finding:
@@ -31,16 +30,16 @@ def check_trials(registration: Registration, lines: Lines, run: Path) -> Finding
         *_out_of_order(registration, lines.events),
         *_untold(registration, lines.events, run),
     ]
-    open_trials = _without_result(registration, lines.events)
+    open_trials = _without_result(registration, lines.events, run)
     if lines.ended == "complete":
         wrong += [f"{key}: planned, but no result" for key in open_trials]
-    n_planned = len(registration.schedule)
+    planned = n_planned(registration)
     if not wrong and lines.ended != "complete":
         return Finding(
             "trials",
             UNKNOWN,
             (
-                f"unfinished: {n_planned - len(open_trials)} of {n_planned} planned "
+                f"unfinished: {planned - len(open_trials)} of {planned} planned "
                 f"trials have a result; last: {lines.ended or 'no end'}",
             ),
             "The run is unfinished, so what is missing may yet come.",
@@ -55,12 +54,12 @@ def check_trials(registration: Registration, lines: Lines, run: Path) -> Finding
 
 
 def _carried_out(registration: Registration, events: Sequence[Event]) -> str:
-    n_planned, n_begun = len(registration.schedule), len(attempts_of(events))
-    if n_begun == n_planned and not lost_attempts(events):
-        return f"{n_planned} planned trials, each carried out once, in order"
+    planned, n_begun = n_planned(registration), len(attempts_of(events))
+    if n_begun == planned and not lost_attempts(events):
+        return f"{planned} planned trials, each carried out once, in order"
     n_settled = len({r.key for r in results_of(events) if counts(r)})
     return (
-        f"{n_planned} planned trials in order, {n_settled} with one result that "
+        f"{planned} planned trials in order, {n_settled} with one result that "
         f"counts; {n_begun} attempts were begun"
     )
 
@@ -139,15 +138,11 @@ def _untold(
 
 
 def _without_result(
-    registration: Registration, events: Sequence[Event]
+    registration: Registration, events: Sequence[Event], run: Path
 ) -> list[TrialKey]:
-    """Planned trials without a result, those of excluded blocks left out."""
-    settled = {r.key for r in results_of(events) if counts(r)}
-    tries = Counter(r.key for r in results_of(events))
-    excluded = {
-        key
-        for block in schedule.blocks_of(registration.schedule)
-        if any(tries[k] >= MAX_ATTEMPTS and k not in settled for k in block)
-        for key in block
-    }
-    return [k for k in registration.schedule if k not in settled | excluded]
+    """Trials that were still to be run; those of excluded blocks are not."""
+    standing = Standing(run, registration)
+    for event in events:
+        standing.take(event)
+    blocks = schedule.blocks_of(registration.schedule)
+    return [key for block in blocks for key in standing.left(block)]

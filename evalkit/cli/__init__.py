@@ -27,6 +27,7 @@ _COMMANDS = (
     running.run,
     running.status,
     running.regrade,
+    running.replay,
     proving.audit,
     proving.new_case,
     proving.gate,

@@ -202,6 +202,43 @@ def regrade(
         sys.exit(1)
 
 
+def replay(
+    run: RunArgument,
+    trials: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TRIAL]...", help="As case.arm.rN; default: all."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder; default: runs/RUN-replay.")
+    ] = None,
+    workers: WorkersOption = 1,
+    root: RootOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Play a run that was planned with --record again, offline and for nothing.
+
+    Exit 1 where anything came out otherwise than it was recorded.
+    """
+    from evalkit import console
+    from evalkit.parameters import find_run
+    from evalkit.replay import replay as play
+    from evalkit.run import utc_now
+
+    with console.bar("trials") as told:
+        found = play(
+            find_run(run, root),
+            root,
+            trials=trials or (),
+            out=out,
+            n_workers=workers,
+            now=utc_now,
+            progress=lambda status: told(status.n_done, status.n_planned),
+        )
+    show(found, as_json, console.replay_lines(found, datetime.now(UTC)))
+    if found.differs:
+        sys.exit(1)
+
+
 def _registered_level(run: Path) -> str:
     from evalkit.registration import load_registration
 

@@ -72,7 +72,16 @@ from evalkit.conclusions.treatment import (
     Stray,
     TreatmentRow,
 )
-from evalkit.records import Contrast, Gate, GateSeal, Kind, Layout, Record
+from evalkit.records import (
+    Contrast,
+    Gate,
+    GateSeal,
+    Kind,
+    Layout,
+    Record,
+    ReplaySeal,
+    stamp_of,
+)
 
 __all__ = [
     "FORMAT",
@@ -269,13 +278,33 @@ class Analysis(Record, frozen=True):
     gates: tuple[Gate, ...] = ()
     status: str = "not-judged"
     status_sentence: str = ""
+    replay: ReplaySeal | None = None
     format: int = FORMAT
+
+    @property
+    def stamp(self) -> str | None:
+        """The word that stands on all that is made of it; see `Registration`."""
+        return stamp_of(self.replay, simulated=self.simulated)
+
+    @property
+    def warning(self) -> str | None:
+        """Why it says nothing of any model, with its stamp; None where it may."""
+        if self.replay is not None:
+            return (
+                f"{self.stamp}: {self.stand_in}. It shows whether that run's verdicts "
+                f"come out again; it is no new measurement, and it spent nothing."
+            )
+        if not self.simulated:
+            return None
+        return f"{self.stamp}: {self.stand_in}. Nothing here is about a model."
 
     @property
     def stand_in(self) -> str | None:
         """What stood in for the agent or for its model; None in a real run."""
         if not self.simulated:
             return None
+        if self.replay is not None:
+            return f"the recording of run {self.replay.run} stood in for the model"
         if self.seals.provider is None:
             return "a scripted program stood in for the agent"
         return "a program on this machine stood in for the model"

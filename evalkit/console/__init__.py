@@ -22,6 +22,7 @@ from evalkit.console.running import (
     audit_lines,
     doctor_lines,
     regrade_lines,
+    replay_lines,
     replication_lines,
     status_lines,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "proof_lines",
     "recall_lines",
     "regrade_lines",
+    "replay_lines",
     "replication_lines",
     "route_lines",
     "status_lines",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from evalkit.audit import Audit
     from evalkit.doctor import Finding
     from evalkit.regrade import Regrade
+    from evalkit.replay import Replay
     from evalkit.replication import ReplicationRow
     from evalkit.standing import Status
 
@@ -24,7 +25,7 @@ def status_lines(status: Status, now: datetime) -> list[str]:
     """Where a run stands, and what it spent of its budget."""
     counts = ", ".join(f"{n} {name}" for name, n in sorted(status.outcomes.items()))
     return [
-        f"{status.run}: {status.state}{' (SIMULATED)' if status.simulated else ''}",
+        f"{status.run}: {wording.stamped(status.state, status.stamp)}",
         *progress.lines(status, now, None),
         f"attempts: {status.n_attempts} ({counts or 'none ended yet'})",
     ]
@@ -59,9 +60,49 @@ def regrade_lines(found: Regrade) -> list[str]:
     ]
 
 
+def replay_lines(found: Replay, now: datetime) -> list[str]:
+    """How each recorded attempt came out again, and what was otherwise."""
+    lines = [f"otherwise here: {one_line(line)}" for line in found.moved]
+    lines += [
+        f"taken for the same in {wording.n_of(one.n_requests, 'request')}: {one.name} "
+        f"({one.why})"
+        for one in found.varied
+    ]
+    others = [attempt for attempt in found.attempts if attempt.differs]
+    for attempt in others:
+        lines.append(f"OTHERWISE {attempt.trial}, attempt {attempt.attempt}:")
+        lines += ["  not played"] if attempt.played is None else []
+        lines += [
+            f"  departed in {one.call}, request {one.request}: {one_line(one.how)}"
+            for one in attempt.departures
+        ]
+        lines += [
+            f"  {one.step} {one.what}: {one.first} -> {one.again}"
+            f"{f' ({one_line(one.reason)})' if one.reason else ''}"
+            for one in attempt.differences
+        ]
+    lines += [
+        f"OTHERWISE {one.what}: {one.recorded} -> {one.replayed}"
+        for one in found.analysis or ()
+    ]
+    numbers = (
+        "not held against it, since not all of it was played"
+        if found.analysis is None
+        else "the same"
+        if not found.analysis
+        else "otherwise"
+    )
+    return [
+        *lines,
+        *status_lines(found.status, now),
+        f"{wording.n_of(len(found.attempts), 'attempt')} of {found.run} played again: "
+        f"{len(others) or 'none'} otherwise; contrasts: {numbers}",
+    ]
+
+
 def audit_lines(found: Audit) -> list[str]:
     """A line per finding, its evidence below, and the head to compare."""
-    lines = [f"{found.run}{' (SIMULATED)' if found.simulated else ''}"]
+    lines = [wording.stamped(found.run, found.stamp)]
     for one in found.findings:
         mark = "FAIL" if one.verdict == "fail" else one.verdict
         lines.append(f"  {mark:<8} {one.check}: {one.sentence}")

@@ -31,7 +31,7 @@ from evalkit.dossier.pilot import pilot_gate
 from evalkit.dossier.proven import graders_proven
 from evalkit.dossier.survivors import mutants_survived
 from evalkit.errors import SandboxUnavailableError
-from evalkit.markup import Column, Markup, Page, Prose, Shown, Table, escape
+from evalkit.markup import Column, Page, Prose, Shown, Table, stamped
 from evalkit.parameters import AuditParameters, find_root, find_run
 from evalkit.records import Record
 
@@ -126,10 +126,11 @@ def answer(dossier: Dossier) -> Answer:
     )
     paragraphs.append(" ".join(caveats))
     parts: list[Shown] = [Prose(tuple(paragraphs), "answer"), _by_section(dossier)]
-    if found.simulated:
-        said = "SIMULATED: no real agent took part. Nothing here is about a model."
-        stamp = f'<p class="evalkit-stamp"><strong>{escape(said)}</strong></p>'
-        parts.insert(0, Markup(stamp, said))
+    said = (
+        f"{found.stamp}: no real agent took part, or none of a model's answers was new. "
+        f"Nothing here is a measurement of a model."
+    )
+    parts[:0] = stamped(said if found.stamp else None)
     if ill:
         parts.append(_to_mend(ill))
     return Answer(tuple(parts), found)

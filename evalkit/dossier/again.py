@@ -66,6 +66,7 @@ def audit_again(
             run=run.name,
             registration=own_digest(registration),
             simulated=registration.agent.simulated,
+            stamp=registration.stamp,
             verdict=verdict,
             ended=None,
             journal_head=None,

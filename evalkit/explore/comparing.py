@@ -53,7 +53,7 @@ class ListedPair(Record, frozen=True):
     arms: tuple[str, str]
     standings: tuple[str, str]
     damages: tuple[str | None, str | None]
-    simulated: bool
+    stamp: str | None
     measures: tuple[tuple[str, str, str, str], ...]
     parts: tuple[ListedPart, ...]
 
@@ -107,7 +107,7 @@ class Comparison:
             arms=(sides[0].arm, sides[1].arm),
             standings=(tell(sides[0].standing), tell(sides[1].standing)),
             damages=(sides[0].damage, sides[1].damage),
-            simulated=found.simulated,
+            stamp=found.stamp,
             measures=tuple((tell(m.name), *shown_sides(m)) for m in found.measures),
             parts=tuple(map(_listed, found.parts)),
         )

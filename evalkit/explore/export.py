@@ -53,7 +53,7 @@ def export_transcript(
     *,
     redactor: Redactor,
     title: str | None = None,
-    simulated: bool = False,
+    stamp: str | None = None,
     links: Mapping[str, str] | None = None,
 ) -> Exported:
     """Write a transcript as pages that link to each other.
@@ -63,14 +63,14 @@ def export_transcript(
         out: Folder of the pages; pages of an earlier export there are replaced.
         redactor: Takes secrets out, or does not.
         title: Of all pages; the file's name by default.
-        simulated: True where a stand-in for an agent or a model took part.
+        stamp: Of its run, where that measures no model.
         links: Links to pages above, beside those of its own.
 
     Raises:
         InputError: It is no transcript, or cannot be read.
     """
     book = _Book(path, out, redactor, title or path.name, dict(links or {}))
-    book.simulated = simulated
+    book.stamp = stamp
     return book.write()
 
 
@@ -91,7 +91,7 @@ class _Book:
         self._title = self._tell.name(title)
         self._links = links
         self._binder = Binder(self._tell)
-        self.simulated = False
+        self.stamp: str | None = None
 
     def write(self) -> Exported:
         before = self._redactor.counts.copy()
@@ -134,7 +134,7 @@ class _Book:
             (above if listed else "") + self._binder.text(leaf),
             notes=[*told_hidden(leaf.redacted, leaf.n_cut, on=self._redactor.on), SAID],
             links=links,
-            simulated=self.simulated,
+            stamp=self.stamp,
         )
         return str(write_page(self._out / leaf.name, page))
 
@@ -164,7 +164,7 @@ class _Book:
             body,
             notes=[*told_hidden(counts, n_cut, on=self._redactor.on), SAID],
             links=self._links | ({"First page": "page-1.html"} if rows else {}),
-            simulated=self.simulated,
+            stamp=self.stamp,
         )
         return write_page(self._out / INDEX, page)
 

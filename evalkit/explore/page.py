@@ -16,7 +16,6 @@ from evalkit.sanitise import faults
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
-SIMULATED = "SIMULATED: nothing here is about a model"
 SHOWN_ALL = "Nothing was redacted: secrets of the transcript stand here as they are."
 _OWN_LINK = re.compile(r' href="(?:[\w.%-]+/|\.\./)?[\w%-]+\.html(?:#[\w.%-]+)?"')
 
@@ -33,7 +32,7 @@ def document(
     *,
     notes: Sequence[str] = (),
     links: Mapping[str, str] | None = None,
-    simulated: bool = False,
+    stamp: str | None = None,
 ) -> str:
     """A whole page.
 
@@ -42,9 +41,11 @@ def document(
         body: HTML of its parts.
         notes: Sentences that stand at its top.
         links: Words of the links to pages beside it, and where they lead.
-        simulated: True where a stand-in for an agent or a model took part.
+        stamp: Of its run, where that measures no model; see `Registration.stamp`.
     """
-    stamp = f'<header><p class="stamp">{SIMULATED}</p></header>' if simulated else ""
+    stamped = ""
+    if stamp:
+        stamped = f'<header><p class="stamp">{escape(warning(stamp))}</p></header>'
     told = "".join(f"<p>{escape(note)}</p>" for note in notes)
     above, below = (_nav(links or {}, name) for name in ("Pages", "Pages, at the end"))
     sheet = files.package_data("transcript.css").decode() + style_of(body)
@@ -53,10 +54,15 @@ def document(
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta charset="utf-8"><meta name="referrer" content="no-referrer">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{sheet}</style></head>\n<body>{stamp}{above}"
+        f"<title>{escape(title)}</title><style>{sheet}</style></head>\n<body>{stamped}{above}"
         f'<main><h1>{escape(title)}</h1><div class="notes">{told}</div>\n{body}</main>'
         f"{below}</body></html>\n"
     )
+
+
+def warning(stamp: str) -> str:
+    """What stands on a page of a run that measures no model."""
+    return f"{stamp}: nothing here is about a model"
 
 
 def write_page(path: Path, page: str) -> Path:

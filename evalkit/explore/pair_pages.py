@@ -67,7 +67,7 @@ def export_pair(found: Pair, out: Path, *, tell: Teller) -> ExportedPages:
     body = _index(found, made, tell)
     hidden = told_hidden(counts, tell.n_cut, on=tell.redactor.on)
     page = document(
-        found.title, body, notes=[*notes, *hidden, RECORDED], simulated=found.simulated
+        found.title, body, notes=[*notes, *hidden, RECORDED], stamp=found.stamp
     )
     return ExportedPages(
         index=str(write_page(out / INDEX, page)),
@@ -114,7 +114,7 @@ def _page(
             SAID,
         ],
         links=links,
-        simulated=found.simulated,
+        stamp=found.stamp,
     )
 
 

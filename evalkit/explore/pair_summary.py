@@ -6,7 +6,7 @@ import msgspec
 
 from evalkit.explore.matching import Row, Verdict
 from evalkit.explore.measures import shown_sides
-from evalkit.explore.page import SIMULATED
+from evalkit.explore.page import warning
 from evalkit.explore.pairing import Pair, Part, Side, Stood
 from evalkit.explore.telling import Teller
 from evalkit.explore.turns import Turn
@@ -64,7 +64,7 @@ def difference_said(part: Part, found: Pair) -> str:
 def pair_lines(found: Pair, tell: Teller) -> list[str]:
     """What differs first in each part, then the totals; without secrets."""
     lines = [found.title]
-    lines += [f"  {SIMULATED}"] if found.simulated else []
+    lines += [f"  {warning(found.stamp)}"] if found.stamp else []
     for stood in (found.left, found.right):
         lines.append(f"  {stood.standing}")
         lines += [f"  NOT AS SEALED: {stood.damage}"] if stood.damage else []

@@ -71,7 +71,7 @@ class Pair(Record, frozen=True):
     repeat: int
     left: Stood
     right: Stood
-    simulated: bool
+    stamp: str | None
     parts: tuple[Part, ...]
     measures: tuple[Measure, ...]
 
@@ -145,7 +145,7 @@ def pair(left: FoundTrial, right: FoundTrial, tell: Teller) -> Pair:
         repeat=left.trial.key.repeat,
         left=_stood(left),
         right=_stood(right),
-        simulated=left.simulated or right.simulated,
+        stamp=left.stamp or right.stamp,
         parts=tuple(parts),
         measures=measures((left, seen[0]), (right, seen[1])),
     )

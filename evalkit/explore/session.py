@@ -134,7 +134,7 @@ class Session:
             "kind": view.transcript.kind,
             "n": len(view.numbers),
             "counts": view.transcript.counts(),
-            "simulated": bool(found and found.simulated),
+            "stamp": found.stamp if found else None,
             "beside": offered(found),
         }
 

@@ -10,7 +10,14 @@ from evalkit.errors import InputError
 from evalkit.evidence import Evidence, StepEvidence, attempts_kept
 from evalkit.facts import Facts, Trial, gather, is_simulated
 from evalkit.journal import read_journal
-from evalkit.records import CaseSeal, Record, Registration, StepResult, TrialResult
+from evalkit.records import (
+    CaseSeal,
+    Record,
+    Registration,
+    StepResult,
+    TrialResult,
+    stamp_of,
+)
 from evalkit.registration import load_registration
 from evalkit.standing import JOURNAL
 
@@ -33,6 +40,11 @@ class FoundTrial(NamedTuple):
     counts: bool
     simulated: bool
     damage: str | None
+
+    @property
+    def stamp(self) -> str | None:
+        """What stands on all that is made of it; see `Registration.stamp`."""
+        return stamp_of(self.registration.replay, simulated=self.simulated)
 
     @property
     def evidence(self) -> Evidence:

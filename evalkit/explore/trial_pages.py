@@ -59,7 +59,7 @@ def export_trial(
         str(found.trial.key),
         body,
         notes=[tell(standing(found)), *_warnings(found, tell), *hidden],
-        simulated=found.simulated,
+        stamp=found.stamp,
     )
     index = write_page(out / INDEX, page)
     return ExportedPages(
@@ -105,7 +105,7 @@ def _transcript(
         out / kept.name,
         redactor=redactor,
         title=f"{found.trial.key}, {kept.step}: {kept.what}",
-        simulated=found.simulated,
+        stamp=found.stamp,
         links={"The trial": f"../{INDEX}"},
     )
 

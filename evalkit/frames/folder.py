@@ -20,7 +20,6 @@ from evalkit.frames.formats import Format, decode, encode, format_named
 from evalkit.records import FORMAT, Record
 
 DICTIONARY = "columns.csv"
-SIMULATED = "SIMULATED: nothing here is about any model"
 MAX_FILE_BYTES = 16_000_000_000
 
 
@@ -28,8 +27,8 @@ class Origin(Record, frozen=True):
     """What frames were made of: digests are sha256.
 
     `journal_head` was verified with the whole chain before it; `journal` is the digest
-    of all bytes of the journal, None where it grew meanwhile. `warning` is SIMULATED
-    where a stand-in took part.
+    of all bytes of the journal, None where it grew meanwhile. `warning` is the stamp
+    of a run that measures no model, in a sentence.
     """
 
     run: str
@@ -49,6 +48,11 @@ class Stamp(Record, frozen=True):
 
     origin: Origin
     files: dict[str, str]
+
+
+def warning_of(stamp: str | None) -> str | None:
+    """What stands on the files of a run that measures no model."""
+    return None if stamp is None else f"{stamp}: nothing here is about any model"
 
 
 def stamp_name(kind: Format) -> str:

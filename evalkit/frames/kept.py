@@ -17,16 +17,16 @@ from evalkit.errors import EvalkitError, InputError
 from evalkit.frames import tables
 from evalkit.frames.columns import Table
 from evalkit.frames.folder import (
-    SIMULATED,
     Origin,
     Stamp,
     read_stamp,
     read_table,
+    warning_of,
     write_folder,
 )
 from evalkit.frames.formats import Format
 from evalkit.journal import Journal, read_journal
-from evalkit.records import Registration
+from evalkit.records import Registration, stamp_of
 from evalkit.registration import source_digests
 from evalkit.standing import JOURNAL
 
@@ -94,7 +94,9 @@ class Kept:
             simulated=simulated,
             run_source=run_source,
             analysis_source=analysis_source,
-            warning=SIMULATED if simulated else None,
+            warning=warning_of(
+                stamp_of(self._registration.replay, simulated=simulated)
+            ),
         )
         made = tables(found)
         if same and not self.journal.torn:

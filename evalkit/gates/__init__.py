@@ -21,6 +21,7 @@ __all__ = [
     "INCONCLUSIVE",
     "INSUFFICIENT",
     "PASS",
+    "REPLAYED",
     "REVIEW",
     "SYNTHETIC",
     "UNKNOWN",
@@ -30,10 +31,13 @@ __all__ = [
 ]
 
 SYNTHETIC = "synthetic-only"
+REPLAYED = "replay-only"
 INSUFFICIENT = "insufficient-sample"
 INCONCLUSIVE = "inconclusive"
 REVIEW = "review-required"
 SENTENCES = {
+    REPLAYED: "{stand_in}, so this shows only whether that run's verdicts come out "
+    "again; it is no new measurement.",
     SYNTHETIC: "{stand_in}, so this shows only that the measurement works.",
     INSUFFICIENT: "Too few tasks were run to say anything about tasks like these; the "
     "numbers describe these tasks only.",
@@ -46,7 +50,7 @@ SENTENCES = {
 def judge(analysis: Analysis) -> Analysis:
     """The analysis with its gates and its status."""
     gates = evaluate(analysis)
-    status = status_of(gates)
+    status = REPLAYED if analysis.replay else status_of(gates)
     sentence = SENTENCES[status].format(
         stand_in=record.capital(analysis.stand_in or "")
     )

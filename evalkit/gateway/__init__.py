@@ -21,6 +21,7 @@ import msgspec
 
 from evalkit import files, process
 from evalkit.errors import InfrastructureError, InputError
+from evalkit.gateway import recording
 from evalkit.gateway.terms import (
     Caps,
     Close,
@@ -34,7 +35,7 @@ from evalkit.gateway.terms import (
     Told,
     Trial,
 )
-from evalkit.gateway.varying import Rule
+from evalkit.gateway.varying import Rule, rules_of
 from evalkit.records import Exchange, Request
 from evalkit.usage import LIST, Rates, price
 from evalkit.wire import GoneError, Wire
@@ -50,6 +51,8 @@ __all__ = [
     "Rule",
     "Taped",
     "Trial",
+    "recording",
+    "rules_of",
 ]
 
 INSIDE_PORT = 8199

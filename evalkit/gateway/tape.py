@@ -88,7 +88,7 @@ class Tape:
                 del self._left[place]
                 return recorded, found.varied
             if place == 0:
-                difference = f"request {kept.n}: {found.difference}"
+                difference = found.difference
         self._departed = difference
         raise DepartedError(difference)
 

@@ -47,11 +47,12 @@ class Varying:
         """Hold a request, as decoded JSON, against a recorded one."""
         varied: dict[str, None] = {}
         for path, old, new in _leaves("", recorded, asked):
-            if isinstance(old, str) and isinstance(new, str):
-                old, new, used = self._without(path, old, new)  # noqa: PLW2901
-                varied.update(dict.fromkeys(used))
-            if old != new:
+            if not (isinstance(old, str) and isinstance(new, str)):
                 return Comparison(_told(path, old, new), ())
+            bare, other, used = self._without(path, old, new)
+            if bare != other:
+                return Comparison(_told(path, bare, other), ())
+            varied.update(dict.fromkeys(used))
         return Comparison(None, tuple(varied))
 
     def _without(self, path: str, old: str, new: str) -> tuple[str, str, list[str]]:
@@ -74,8 +75,6 @@ def rules_of(table: Mapping[str, Any]) -> tuple[Rule, ...]:
 
 def _leaves(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
     """Every innermost pair that is not the same, in the order of the recorded one."""
-    if old == new and type(old) is type(new):
-        return
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
             inner = f"{path}.{key}" if path else str(key)
@@ -83,7 +82,7 @@ def _leaves(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
     elif isinstance(old, list) and isinstance(new, list):
         for n, (one, other) in enumerate(zip_longest(old, new, fillvalue=_ABSENT)):
             yield from _leaves(f"{path}.{n}", one, other)
-    else:
+    elif type(old) is not type(new) or old != new:  # True is not 1
         yield path, old, new
 
 

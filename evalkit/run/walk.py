@@ -28,6 +28,7 @@ from evalkit.records import (
     AttemptStarted,
     Bodies,
     Deviation,
+    Ended,
     Registration,
     RunEnded,
     RunStarted,
@@ -45,7 +46,7 @@ from evalkit.standing import (
     results_of,
 )
 from evalkit.trial import conclude
-from evalkit.turns import Block, Turns
+from evalkit.turns import Turns
 
 
 class Walk:
@@ -82,7 +83,9 @@ class Walk:
         self._standing = Standing(folder, registration)
         for event in journal.events:
             self._standing.take(event)
-        self._turns = Turns(schedule.blocks_of(registration.schedule), self._todo)
+        self._turns = Turns(
+            schedule.blocks_of(registration.schedule), self._standing.left
+        )
         self._lock = threading.Lock()
         """Held to read or change how far the walk is; workers change it too."""
         self._held_until_s = 0.0
@@ -185,9 +188,11 @@ class Walk:
             self._hold_off(result.key)
         if self._progress:
             self._progress(self._standing.status())
+        # What was recorded of one trial repeats for no other.
+        stops = frozenset[Ended]() if self._registration.replay else STOPS_RUN
         for step in result.steps:
             for call in step.calls:
-                if call.ended in STOPS_RUN:
+                if call.ended in stops:
                     raise InfrastructureError(
                         f"{result.key}: {call.ended.value}: {call.detail}; nothing "
                         f"was scored: mend it, then run again to go on"
@@ -246,6 +251,8 @@ class Walk:
 
     def _is_spent(self, todo: list[TrialKey]) -> bool:
         """True where the budget does not allow for these trials, or is used up."""
+        if self._registration.replay:
+            return False  # it spends nothing
         budget = self._registration.plan.budget
         n_tokens, dollars = self._standing.spent()
         n_calls = self._standing.n_calls + self._n_calls_ahead()
@@ -264,13 +271,6 @@ class Walk:
             # Each of its steps counts since it began.
             n_calls -= len(self._inputs.cases[key.case].steps) if is_under_way else 0
         return n_calls
-
-    def _todo(self, block: Block) -> list[TrialKey]:
-        """Trials of a block to run now; none where the block is excluded."""
-        found = self._standing
-        left = [key for key in block if key not in found.settled]
-        excluded = any(found.tries[key] >= MAX_ATTEMPTS for key in left)
-        return [] if excluded else left
 
 
 def _reason_of(error: Exception) -> str:

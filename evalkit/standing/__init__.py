@@ -10,6 +10,7 @@ from pathlib import Path
 
 from evalkit import files, usage
 from evalkit.journal import read_journal
+from evalkit.outcomes import MAX_ATTEMPTS
 from evalkit.records import (
     AttemptEnded,
     AttemptStarted,
@@ -31,13 +32,25 @@ JOURNAL = "journal.jsonl"
 GATEWAY = "gateway.jsonl"
 
 
+class Replayed(Record, frozen=True):
+    """Usage that came out of a recording, and was paid for when that was made.
+
+    `of` is the recorded run; the sums as in `Status`.
+    """
+
+    of: str
+    n_tokens: int
+    usd: float | None
+
+
 class Status(Record, frozen=True):
     """Where a run stands, and what it spent of its budget.
 
     Tokens and dollars are sums of what was reported, `n_unreported` the calls of
     which nothing was; `usd` is by the registered accounting, None where a request has
     no known price. A cap is None where there is none, `deadline_at` while nothing
-    runs.
+    runs. A replay spends none: what its recorded answers took is `replayed`. `stamp` as
+    in `Registration`.
     """
 
     run: str
@@ -56,6 +69,8 @@ class Status(Record, frozen=True):
     outcomes: dict[str, int]
     current: tuple[str, ...]
     simulated: bool
+    stamp: str | None = None
+    replayed: Replayed | None = None
 
 
 def status(run: Path) -> Status:
@@ -129,7 +144,7 @@ class Standing:
         return Status(
             run=self._folder.name,
             state=self._state,
-            n_planned=len(self._registration.schedule),
+            n_planned=n_planned(self._registration),
             n_done=len(self.settled),
             n_attempts=self._n_attempts,
             n_calls=self.n_calls,
@@ -143,6 +158,8 @@ class Standing:
             outcomes=dict(self._outcomes),
             current=tuple(map(str, self._current.values())) if runs else (),
             simulated=self._registration.agent.simulated,
+            stamp=self._registration.stamp,
+            replayed=self._replayed(),
         )
 
     @property
@@ -153,8 +170,30 @@ class Standing:
         )
 
     def spent(self) -> tuple[int, float | None]:
-        """Tokens and dollars of all attempts; dollars are None without a price."""
+        """Tokens and dollars of all attempts; dollars are None without a price.
+
+        None of either in a replay, whose answers come from a recording.
+        """
+        return (0, 0.0) if self._registration.replay else self._used()
+
+    def left(self, block: Iterable[TrialKey]) -> list[TrialKey]:
+        """Trials of a block that are to be tried, or tried again.
+
+        None where a trial's attempts are used up: then the block is excluded. A replay
+        tries each trial by itself as often as it was recorded.
+        """
+        left = [key for key in block if key not in self.settled]
+        if (replay := self._registration.replay) is not None:
+            n_recorded = {key: len(tries) for key, tries in replay.attempts.items()}
+            return [k for k in left if self.tries[k] < n_recorded.get(str(k), 0)]
+        return [] if any(self.tries[key] >= MAX_ATTEMPTS for key in left) else left
+
+    def _used(self) -> tuple[int, float | None]:
         return self._spending.with_others(self._untold.spending())
+
+    def _replayed(self) -> Replayed | None:
+        replay = self._registration.replay
+        return None if replay is None else Replayed(replay.run, *self._used())
 
     def _begin(self, key: TrialKey, attempt: int) -> None:
         self._n_attempts += 1
@@ -183,6 +222,12 @@ class Standing:
         began = datetime.fromisoformat(self._started_at)
         ends = began + timedelta(milliseconds=deadline_ms)
         return ends.isoformat(timespec="seconds")
+
+
+def n_planned(registration: Registration) -> int:
+    """Trials that a run is to carry out: all planned ones, or those it replays."""
+    replay = registration.replay
+    return len(replay.attempts) if replay else len(registration.schedule)
 
 
 def last_turn(events: Iterable[Event]) -> RunStarted | RunEnded | None:

@@ -41,6 +41,8 @@ def provider(analysis: Analysis) -> str:
     if analysis.seals.provider is None:
         return NO_MODEL
     host = urlsplit(analysis.seals.provider).hostname or analysis.seals.provider
+    if analysis.replay is not None:
+        return f"a recording of what {host} answered, so a {analysis.stamp}"
     if analysis.simulated:
         return f"a program on this machine ({host}), so SIMULATED"
     return host

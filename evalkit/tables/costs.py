@@ -81,14 +81,20 @@ def spent(analysis: Analysis) -> Table:
         _spend("Attempts that count", cost.counted),
     ]
     heads = ("Attempts", "Calls", "Tokens", "Dollars", "Dollars at list price", "Time")
-    return Table(
-        "What the run spent",
-        (Column("Of"), *(Column(head, number=True) for head in heads)),
-        tuple(rows),
-        note=f"Planned: {wording.count(cost.n_planned_calls)} calls, at most "
+    title = "What the run spent"
+    note = (
+        f"Planned: {wording.count(cost.n_planned_calls)} calls, at most "
         f"{wording.count(cost.max_calls)}. The gap between the rows was spent on "
-        "attempts lost to the provider or the machine.",
+        "attempts lost to the provider or the machine."
     )
+    if analysis.replay is not None:
+        title = "Replayed usage"
+        note = (
+            "Tokens and dollars are those of the recorded answers, paid for by run "
+            f"{analysis.replay.run}. This replay spent nothing; its time is its own."
+        )
+    columns = (Column("Of"), *(Column(head, number=True) for head in heads))
+    return Table(title, columns, tuple(rows), note=note)
 
 
 def _ratios(analysis: Analysis, measures: tuple[str, ...], caption: str) -> Table:

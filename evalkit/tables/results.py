@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from evalkit import wording
 from evalkit.conclusions import ONE_ARM, Analysis
-from evalkit.markup import Column, Fold, Markup, Page, Prose, Table, escape
+from evalkit.markup import Column, Fold, Page, Prose, Table, stamped
 from evalkit.records import Contrast
 
 DIFFERENCES = {"score": "mean score", "passed": "share of trials that passed"}
@@ -17,9 +17,7 @@ _VERDICTS = {"pass": "pass", "fail": "FAIL", "unknown": "unknown"}
 
 def answer(analysis: Analysis) -> Page:
     """The answer in a paragraph, and one row per arm."""
-    said = f"SIMULATED: {analysis.stand_in}. Nothing here is about a model."
-    stamp = f'<p class="evalkit-stamp"><strong>{escape(said)}</strong></p>'
-    head = (Markup(stamp, said),) if analysis.simulated else ()
+    head = stamped(analysis.warning)
     found = (_headline(analysis), analysis.status_sentence)
     ended = analysis.integrity.ended
     if ended != "complete":

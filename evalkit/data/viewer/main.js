@@ -42,7 +42,7 @@ class Explorer {
       onMove: (index, data) => this.moved(index, data),
       onDraw: rows => this.drawn(rows),
     });
-    this.stamp = make("p", { class: "stamp", hidden: true, text: "SIMULATED: nothing here is about a model" });
+    this.stamp = make("p", { class: "stamp", hidden: true });
     this.standing = make("p", { class: "standing" });
     this.kinds = make("div", { class: "kinds", role: "group", "aria-label": "Show only" });
     this.levels = make("select", { "aria-label": "How much of each item", onchange: () => this.setLevel(this.levels.value) },
@@ -94,7 +94,7 @@ class Explorer {
     this.again = again;
     if (this.pairs) this.compare(null);
     this.trouble.hidden = true;
-    this.stamp.hidden = !opened.simulated;
+    this.warn(opened.stamp);
     this.standing.textContent = trial ? [trial.standing, trial.damage && `NOT AS SEALED: ${trial.damage}`].filter(Boolean).join(". ") : `${opened.path}: ${opened.kind}`;
     this.chosen = new Set();
     this.items.reset();
@@ -124,6 +124,12 @@ class Explorer {
     return !this.pairing.node.hidden;
   }
 
+  /** Say that a run measures no model, where it does not. */
+  warn(stamp) {
+    this.stamp.hidden = !stamp;
+    this.stamp.textContent = `${stamp}: nothing here is about a model`;
+  }
+
   /** Show two arms of a block, or one transcript again. */
   async compare(question) {
     if (!question) this.pairing.close();
@@ -132,7 +138,7 @@ class Explorer {
         const pair = await this.pairing.open(question);
         if (!pair) return;
         this.trouble.hidden = true;
-        this.stamp.hidden = !pair.simulated;
+        this.warn(pair.stamp);
       } catch (fault) {
         this.pairing.close();
         this.fault(fault);
