@@ -161,7 +161,7 @@ def test_secrets_are_shown_until_somebody_hides_them(session, tmp_path):
 def test_a_search_comes_in_parts_and_finds_what_a_whole_one_does(tmp_path):
     rows = TOOLS.read_bytes()
     path = tmp_path / "long.jsonl"
-    path.write_bytes(rows * 6)
+    path.write_bytes(rows * 20)
     session = Session(tmp_path)
     view = opened(session, path)
     part = ask(session, "find", view=view, query="error")
@@ -286,14 +286,14 @@ def test_two_arms_stand_in_rows_that_hold_every_item_of_both(pair_run):
         shown = [item["n"] for turn in turns for item in turn["items"]]
         path = pair_run / "trials" / f"alpha.{key}.r1" / "1" / "01-first"
         assert shown == list(range(len(Transcript(path / "agent.stdout.jsonl"))))
-    assert second["missing"] == (None, None)
+    assert second["verdicts"] == first["verdicts"]
 
 
 def test_a_step_without_a_transcript_is_told(pair_run):
     session = Session(pair_run)
     of = {"run": pair_run.name, "key": KEY}
     pair = ask(session, "pair", **of, other="baseline")
-    assert pair["parts"][1]["missing"] == (None, "no transcript was kept")
+    assert "baseline: no transcript was kept" in pair["parts"][1]["sentence"]
     assert pair["parts"][1]["verdicts"] == ""
     assert not ask(session, "rows", pair=pair["pair"], part=1, page=0)["rows"]
     assert "step 2" in heard(session, "rows", pair=pair["pair"], part=2, page=0).get(
@@ -352,7 +352,7 @@ def test_every_kind_of_question_is_answered(session, run):
         "open": {**trial, "transcript": "01-task"}, "file": {"path": str(TOOLS)},
         "choose": {**of, "names": list(FILTERS)}, "page": {**of, "page": 0},
         "whole": {**of, "n": 0}, "jump": {**of, "name": "user", "n": 0},
-        "place": {**of, "n": 0}, "find": {**of, "query": "a"}, "more": of,
+        "place": {**of, "n": 0}, "find": {**of, "query": "a"}, "more": of, "strip": of,
         "beside": {**of, "what": "summary"}, "redact": {"on": False},
         "pair": {**trial, "other": "auto"}, "rows": {"pair": 4, "part": 0, "page": 0},
     }  # fmt: skip

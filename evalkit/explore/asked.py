@@ -112,6 +112,10 @@ class More(OfView, frozen=True):
     """What a search finds further on."""
 
 
+class Strip(OfView, frozen=True):
+    """All of a transcript in so many buckets that a strip can show it."""
+
+
 class Beside(OfView, frozen=True):
     """What stands beside a transcript."""
 
@@ -154,6 +158,7 @@ Question = (
     | Place
     | Find
     | More
+    | Strip
     | Beside
     | Redact
     | Pair

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from evalkit.errors import InputError
-from evalkit.explore.matching import Verdict
+from evalkit.explore.matching import Verdict, verdict_said
 from evalkit.explore.measures import shown_sides
-from evalkit.explore.pairing import Part, Side, pair
+from evalkit.explore.pair_summary import difference_said
+from evalkit.explore.pairing import Pair, Part, Side, pair
 from evalkit.explore.redaction import Redactor
 from evalkit.explore.telling import Teller
 from evalkit.explore.terminal import style_of
@@ -31,18 +32,16 @@ MARKS = {
 
 
 class ListedPart(Record, frozen=True):
-    """A step of both trials; `missing` says of which side there is nothing, and why.
+    """A step of both trials, and in a sentence what differs first, or what is missing.
 
-    `first` is the row, from 0, in which they first part, and `sentence` what is other
-    there. `verdicts` holds a mark for each row; see `MARKS`.
+    `first` is the row, from 0, in which they part. `verdicts` holds a mark for each
+    row; see `MARKS`.
     """
 
     step: str
     what: str
-    missing: tuple[str | None, str | None]
-    asked_otherwise: bool
+    sentence: str
     first: int | None
-    sentence: str | None
     verdicts: str
 
 
@@ -68,10 +67,10 @@ class ShownTurn(Record, frozen=True):
 
 
 class ShownRow(Record, frozen=True):
-    """Turns that stand side by side; `differs` names what of them does."""
+    """Turns that stand side by side, and in words what they come to."""
 
-    verdict: str
-    differs: tuple[str, ...]
+    verdict: Verdict
+    said: str
     left: ShownTurn | None
     right: ShownTurn | None
 
@@ -95,6 +94,7 @@ class Comparison:
     def __init__(self, left: FoundTrial, right: FoundTrial, redactor: Redactor) -> None:
         self._redactor = redactor
         self._pair = pair(left, right, Teller(redactor))
+        self._arms = self._pair.left.arm, self._pair.right.arm
         self._views: dict[str, View] = {}
 
     def listed(self) -> ListedPair:
@@ -104,12 +104,12 @@ class Comparison:
         tell = Teller(self._redactor)
         return ListedPair(
             keys=(sides[0].key, sides[1].key),
-            arms=(sides[0].arm, sides[1].arm),
+            arms=self._arms,
             standings=(tell(sides[0].standing), tell(sides[1].standing)),
             damages=(sides[0].damage, sides[1].damage),
             stamp=found.stamp,
             measures=tuple((tell(m.name), *shown_sides(m)) for m in found.measures),
-            parts=tuple(map(_listed, found.parts)),
+            parts=tuple(_listed(part, found, tell) for part in found.parts),
         )
 
     def rows(self, number: int, page: int) -> Rows:
@@ -134,7 +134,7 @@ class Comparison:
         made = [
             ShownRow(
                 verdict=row.verdict,
-                differs=row.differs,
+                said=verdict_said(row, *self._arms),
                 left=self._turn(part.left, row.left),
                 right=self._turn(part.right, row.right),
             )
@@ -160,13 +160,11 @@ class Comparison:
         )
 
 
-def _listed(part: Part) -> ListedPart:
+def _listed(part: Part, found: Pair, tell: Teller) -> ListedPart:
     return ListedPart(
         step=part.step,
         what=part.what,
-        missing=(part.left.missing, part.right.missing),
-        asked_otherwise=part.asked_otherwise,
+        sentence=tell(difference_said(part, found)),
         first=part.first.row - 1 if part.first else None,
-        sentence=part.first.sentence if part.first else None,
         verdicts="".join(MARKS[row.verdict] for row in part.rows),
     )

@@ -18,6 +18,7 @@ from evalkit.explore.items import FILTERS
 from evalkit.explore.pairing import find_other
 from evalkit.explore.panels import offered, panel
 from evalkit.explore.redaction import Redactor
+from evalkit.explore.timeline import timeline
 from evalkit.explore.trial import FoundTrial, transcripts_of
 from evalkit.explore.viewing import N_ITEMS, View
 from evalkit.parameters import TranscriptsParameters
@@ -71,6 +72,7 @@ class Session:
             asked.Jump: self._jump,
             asked.Find: self._find,
             asked.More: lambda q: self._view(q).found(),
+            asked.Strip: self._strip,
             asked.Beside: self._beside,
             asked.Redact: self._redact,
             asked.Pair: self._pair,
@@ -152,6 +154,9 @@ class Session:
         view = self._view(question)
         view.find(question.query, regex=question.regex, case=question.case)
         return view.found()
+
+    def _strip(self, question: asked.Strip) -> dict[str, Any]:
+        return {"buckets": timeline(self._view(question).transcript)}
 
     def _beside(self, question: asked.Beside) -> dict[str, Any]:
         _, path, found = self._opened_as(question)

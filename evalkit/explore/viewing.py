@@ -26,7 +26,7 @@ MAX_PAGE_BYTES = 2_000_000
 FEW_CHARS = 1_000
 N_LOOKED_BACK = 24
 """Items before a result among which its call is looked for."""
-N_SEARCHED = 512
+N_SEARCHED = 2048
 """Items searched at once; other questions are answered in between."""
 
 

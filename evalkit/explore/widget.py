@@ -15,7 +15,17 @@ from evalkit.explore.session import Session
 from evalkit.markup import escape
 from evalkit.parameters import TranscriptsParameters
 
-SCRIPTS = ("parts", "list", "items", "pairing", "finder", "chooser", "aside", "main")
+SCRIPTS = (
+    "parts",
+    "list",
+    "items",
+    "pairing",
+    "strip",
+    "finder",
+    "chooser",
+    "aside",
+    "main",
+)
 """In this order they are one module: only the last one exports."""
 NEEDS_KERNEL = (
     "The explorer of transcripts needs a kernel: open this notebook in JupyterLab and "

@@ -7,7 +7,7 @@ class Chooser {
     Object.assign(this, { ask, onOpen, onCompare, onFault });
     this.run = this.trial = null;
     this.turn = 0;
-    this.selects = Object.fromEntries(STEPS.map(name => [name, make("select", { name, onchange: () => this.chosen(name) })]));
+    this.selects = Object.fromEntries(STEPS.map(name => [name, make("select", { name, disabled: true, onchange: () => this.chosen(name) })]));
     this.path = make("input", { type: "text", name: "file", placeholder: "or a transcript's path", "aria-label": "Path of a transcript", spellcheck: "false" });
     const labels = STEPS.map(name => make("label", {}, make("span", { text: name === "beside" ? "arm beside it" : name }), this.selects[name]));
     this.node = make("form", { class: "chooser", "aria-label": "Which transcript", onsubmit: event => {

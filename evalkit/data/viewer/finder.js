@@ -105,20 +105,32 @@ class Finder {
     return this.case.checked ? text : text.toLowerCase();
   }
 
+  /** How far below a row's top its first hit stands; 0 where that is not known. */
+  depth(row) {
+    const range = this.ranges(row)[0];
+    if (!range) return 0;
+    const found = document.createRange();
+    found.setStart(range.startContainer, range.startOffset);
+    return found.getBoundingClientRect().top - row.getBoundingClientRect().top;
+  }
+
   /** Mark a text where it stands in rows that are hits. */
   paint(rows) {
+    if (globalThis.CSS?.highlights) CSS.highlights.set(MARK, new Highlight(...rows.flatMap(row => this.ranges(row)).slice(0, MAX_MARKS)));
+  }
+
+  ranges(row) {
     const text = this.asked ? this.needle() : null;
-    if (!text || !globalThis.CSS?.highlights) return;
-    const ranges = [];
-    for (const row of rows) {
-      const walk = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
-      for (let node; (node = walk.nextNode()) && ranges.length < MAX_MARKS; ) {
-        const held = this.plain(node.data);
-        if (held.length !== node.data.length) continue;
-        for (let at = held.indexOf(text); at >= 0 && ranges.length < MAX_MARKS; at = held.indexOf(text, at + text.length))
-          ranges.push(new StaticRange({ startContainer: node, startOffset: at, endContainer: node, endOffset: at + text.length }));
-      }
+    const found = [];
+    if (!text) return found;
+    const walk = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walk.nextNode()) && found.length < MAX_MARKS; ) {
+      const held = this.plain(node.data);
+      // Some letters change their number with their case; there no place is known.
+      if (held.length !== node.data.length) continue;
+      for (let at = held.indexOf(text); at >= 0 && found.length < MAX_MARKS; at = held.indexOf(text, at + text.length))
+        found.push(new StaticRange({ startContainer: node, startOffset: at, endContainer: node, endOffset: at + text.length }));
     }
-    CSS.highlights.set(MARK, new Highlight(...ranges));
+    return found;
   }
 }

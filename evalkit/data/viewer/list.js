@@ -41,18 +41,18 @@ class Heights {
   }
 }
 
-/** Rows are built by `build(index, data)`; `load(page)` gives a page's data. What stands
-    at the top stays there, whatever comes to stand above it. */
+/** Rows are built by `build(index, data)`; `load(page)` gives a page's data, of `perPage`
+    rows. What stands at the top stays there, whatever comes to stand above it. */
 class List {
-  constructor({ label, build, load, perPage, onFault, onMove, onDraw }) {
-    Object.assign(this, { build, load, perPage, onFault, onMove, onDraw });
+  constructor({ label, build, load, onFault, onMove, onDraw }) {
+    Object.assign(this, { build, load, onFault, onMove, onDraw, perPage: 50 });
     this.rows = new Map();
     this.generation = 0;
     this.window = make("div", { class: "window" });
     this.space = make("div", { class: "space" }, this.window);
     this.node = make("div", { class: "scroll", role: "feed", tabindex: "0", "aria-label": label }, this.space);
     this.node.addEventListener("scroll", () => this.scrolled());
-    this.watch = new ResizeObserver(() => this.later());
+    this.watch = new ResizeObserver(() => this.sized());
     this.watch.observe(this.node);
     this.reset(0, 40);
   }
@@ -98,6 +98,13 @@ class List {
     if (focus) (this.rows.get(this.current) ?? this.node).focus({ preventScroll: true });
   }
 
+  /** Scroll on within the current row, where what is looked for lies out of sight. */
+  reveal(depth) {
+    if (depth < this.node.clientHeight - 60) return;
+    this.anchor = { index: this.current, delta: depth - 60 };
+    this.later();
+  }
+
   mark(index) {
     this.rows.get(this.current)?.removeAttribute("aria-current");
     this.current = index;
@@ -118,10 +125,16 @@ class List {
     this.refresh();
   }
 
+  /** Out of sight a list has no height, and forgets how far it was scrolled. */
+  sized() {
+    if (!this.node.clientHeight) this.gone = true;
+    else this.later();
+  }
+
   /** The reader scrolled: what is on top now is the anchor. */
   scrolled() {
     const top = this.node.scrollTop;
-    if (Math.abs(top - this.placed) < 1.5) return;
+    if (this.gone || Math.abs(top - this.placed) < 1.5) return;
     this.placed = top;
     const index = this.heights.at(top);
     this.anchor = { index, delta: top - this.heights.before(index) };
@@ -131,7 +144,7 @@ class List {
 
   /** Draw for another reason than the reader's, whose scrolling may not be told yet. */
   refresh() {
-    this.scrolled();
+    if (this.node.clientHeight && !this.gone) this.scrolled();
     this.draw();
   }
 
@@ -145,6 +158,8 @@ class List {
 
   /** The rows around the anchor, and no others; settles in two or three rounds. */
   draw() {
+    this.gone = !this.node.clientHeight;
+    if (this.gone) return;
     if (!this.n) {
       this.space.style.height = "0";
       this.onDraw(this.rows);

@@ -34,9 +34,10 @@ class Explorer {
     this.pairing = new Pairing({ ask, items: this.items, say, onFault, onClose: () => this.chooser.alone() });
     this.finder = new Finder({ ask: this.ask, goTo: n => this.goToItem(n, { unfold: true }), say, onFault });
     this.finder.from = () => this.item()?.n ?? 0;
+    this.strip = new Strip({ goTo: n => this.goToItem(n) });
     this.aside = new Aside({ ask: this.ask, onFault });
     this.list = new List({
-      label: "Transcript", perPage: 50, onFault,
+      label: "Transcript", onFault,
       build: (index, data) => this.items.build(data),
       load: page => this.load(page),
       onMove: (index, data) => this.moved(index, data),
@@ -65,14 +66,16 @@ class Explorer {
       make("form", { method: "dialog" }, make("button", { text: "Close" })));
     this.panes = make("div", { class: "panes" }, this.list.node, this.pairing.node, this.aside.node);
     this.node = make("section", { class: "explorer", "aria-label": "Transcript explorer", onkeydown: event => this.key(event) },
-      this.stamp, this.chooser.node, this.standing, this.kinds, this.tools, this.trouble, this.panes, this.status, this.live, this.help);
+      this.stamp, this.chooser.node, this.standing, this.kinds, this.tools, this.trouble, this.strip.node, this.panes, this.status, this.live, this.help);
     this.items.attend(this.list);
     this.host.append(this.items.rare, this.node);
   }
 
   async begin() {
     try {
-      const { runs, start, hides, shapes } = await this.wire.ask("hello");
+      const { runs, start, hides, shapes, n_items, n_rows } = await this.wire.ask("hello");
+      this.list.perPage = n_items;
+      this.pairing.list.perPage = n_rows;
       this.shapes = shapes;
       this.hides.checked = hides;
       await this.chooser.begin(runs, start);
@@ -83,7 +86,10 @@ class Explorer {
 
   /** Light or dark as JupyterLab is, also when that changes. */
   follow() {
-    const look = () => this.node.classList.toggle("dark", document.body.dataset.jpThemeLight === "false");
+    const look = () => {
+      this.node.classList.toggle("dark", document.body.dataset.jpThemeLight === "false");
+      this.strip.draw();
+    };
     this.themes = new MutationObserver(look);
     this.themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
     look();
@@ -105,6 +111,17 @@ class Explorer {
     this.aside.offer(opened.beside);
     this.list.reset(opened.n, LEVELS[this.items.level]);
     this.say(`${opened.n.toLocaleString("en")} items`);
+    this.overview(opened);
+  }
+
+  async overview(opened) {
+    this.strip.clear();
+    try {
+      const { buckets } = await this.ask("strip");
+      if (opened === this.opened) this.strip.show(buckets, opened.n);
+    } catch (fault) {
+      this.fault(fault);
+    }
   }
 
   async load(page) {
@@ -144,6 +161,7 @@ class Explorer {
         this.fault(fault);
       }
     for (const one of [this.list.node, this.kinds, this.finder.node, this.jumps, this.status, this.standing]) one.hidden = this.pairs;
+    this.strip.node.hidden = this.pairs || this.strip.buckets.length < 2;
     if (!this.pairs) this.list.later();
     (this.pairs ? this.pairing.list : this.list).node.focus({ preventScroll: true });
   }
@@ -209,6 +227,7 @@ class Explorer {
   moved(index, data) {
     if (!this.status || index < 0) return;
     const of = `${(index + 1).toLocaleString("en")} of ${this.list.n.toLocaleString("en")}`;
+    if (data) this.strip.follow(data.n);
     this.status.textContent = data ? `#${data.n} · ${of} · so far ${data.so_far}` : of;
   }
 
@@ -221,6 +240,7 @@ class Explorer {
       this.target = null;
       this.items.toggle(row, true);
       this.finder.open(row);
+      this.list.reveal(this.finder.depth(row));
     }
     this.finder.paint(hits);
   }
@@ -287,6 +307,7 @@ class Explorer {
   close() {
     this.themes.disconnect();
     this.list.close();
+    this.strip.close();
     this.pairing.list.close();
     this.wire.close();
   }

@@ -1,13 +1,13 @@
 /* Two arms of a block side by side: rows of turns in one list, so both move together. */
 
-const VERDICTS = { same: () => "= same", differs: () => "≠ differs", "only left": arms => `◀ only ${arms[0]}`, "only right": arms => `▶ only ${arms[1]}`, "not compared": () => "· not compared" };
+const SIGNS = { same: "=", differs: "≠", "only left": "◀", "only right": "▶", "not compared": "·" };
 const PAIR_HEIGHTS = { outline: 90, short: 260, full: 420 };
 
 class Pairing {
   constructor({ ask, items, say, onFault, onClose }) {
     Object.assign(this, { ask, items, say, onFault });
     this.list = new List({
-      label: "Two arms side by side", perPage: 12, onFault,
+      label: "Two arms side by side", onFault,
       build: (index, data) => this.row(index, data),
       load: page => this.load(page),
       onMove: (index, data) => this.moved(index, data),
@@ -16,7 +16,7 @@ class Pairing {
     items.attend(this.list);
     this.stands = make("div", { class: "stands" });
     this.part = make("select", { "aria-label": "Step", onchange: () => this.show(Number(this.part.value)) });
-    this.first = make("p", { class: "first" });
+    this.first = make("p", { class: "parting" });
     this.totals = make("tbody");
     this.heads = make("tr");
     this.status = make("p", { class: "status" });
@@ -49,11 +49,8 @@ class Pairing {
   show(number) {
     this.number = number;
     const part = this.pair.parts[number];
-    const { arms } = this.pair;
-    const missing = part.missing.map((why, n) => why && `${arms[n]}: ${why}`).filter(Boolean);
-    const told = [...missing, part.asked_otherwise && "The two were asked otherwise."].filter(Boolean).join(" ");
-    const differs = part.first === null ? (missing.length ? "" : "Nothing that they did differs.") : `What differs first: ${part.sentence} `;
-    this.first.replaceChildren(`${told} ${differs}`.trim(), " ", ...(part.first === null ? [] : [make("button", { type: "button", text: "Go there", onclick: () => this.goTo(part.first) })]));
+    this.first.replaceChildren(`${part.first === null ? "" : "What differs first: "}${part.sentence}`, " ",
+      ...(part.first === null ? [] : [make("button", { type: "button", text: "Go there", onclick: () => this.goTo(part.first) })]));
     this.list.reset(part.verdicts.length, PAIR_HEIGHTS[this.items.level]);
     this.say(this.first.textContent);
   }
@@ -74,15 +71,15 @@ class Pairing {
 
   row(index, data) {
     const part = this.pair.parts[this.number];
-    const said = [VERDICTS[data.verdict](this.pair.arms), data.differs.length && `in ${data.differs.join(", ")}`, index === part.first && "· what differs first"].filter(Boolean).join(" ");
-    const column = (name, turn) => make("div", { class: "turn" }, ...(turn ? [
-      make("p", { class: "meta", text: `${name}, ${turn.kind} ${turn.n}` }),
-      ...turn.items.map(item => this.items.build(item, name)),
-      ...(turn.n_more ? [make("p", { class: "meta", text: `and ${turn.n_more} more items; the transcript by itself shows them` })] : []),
-    ] : [make("p", { class: "meta none", text: `${name}: nothing that matches` })]));
+    const side = (arm, turn) => make("div", { class: "side" },
+      make("p", { class: "whose", text: turn ? `${arm}, ${turn.kind} ${turn.n}` : `${arm}: nothing that matches` }),
+      ...(turn?.items ?? []).map(item => this.items.build(item, arm)),
+      ...(turn?.n_more ? [make("p", { class: "meta", text: `and ${turn.n_more} more items; the transcript by itself shows them` })] : []));
     const { arms } = this.pair;
-    return make("div", { class: `pair ${data.verdict.replaceAll(" ", "-")}${index === part.first ? " differs-first" : ""}` },
-      make("p", { class: "verdict", text: said }), column(arms[0], data.left), column(arms[1], data.right));
+    const isFirst = index === part.first;
+    return make("div", { class: `pair ${data.verdict.replaceAll(" ", "-")}${isFirst ? " first" : ""}` },
+      make("p", { class: "verdict", text: `${SIGNS[data.verdict]} ${data.said}${isFirst ? " · what differs first" : ""}` }),
+      make("div", { class: "sides" }, side(arms[0], data.left), side(arms[1], data.right)));
   }
 
   /** The next row in which something else was done. */
@@ -95,7 +92,7 @@ class Pairing {
 
   moved(index, data) {
     if (!this.status || index < 0) return;
-    this.status.textContent = `row ${(index + 1).toLocaleString("en")} of ${this.list.n.toLocaleString("en")}${data ? ` · ${data.verdict}` : ""}`;
+    this.status.textContent = `row ${(index + 1).toLocaleString("en")} of ${this.list.n.toLocaleString("en")}${data ? ` · ${data.said}` : ""}`;
   }
 
   close() {
