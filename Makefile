@@ -41,7 +41,8 @@ lab: setup
 
 # Side by side with what else does the same; hours, on an idle machine. One by name:
 # make bench BENCHMARKS=overhead
-BENCHMARKS := starting overhead sleeping journals frames transcripts exploring publishing against_inspect
+BENCHMARKS := starting overhead sleeping journals frames transcripts exploring \
+  publishing resampling routing against_inspect
 bench: setup
 	for name in $(BENCHMARKS); do \
 	  $(BIN)/python tests/benchmarks/$$name.py || exit; \

@@ -42,7 +42,7 @@ MOST_GROWTH = 1.25
 def main() -> None:
     parser = sides.arguments(__doc__)
     parser.add_argument("--trials", type=int, nargs="+", default=[100, 1000])
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 8, 64])
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 8, 64])
     parser.add_argument("--samples", type=int, default=500, help="0: no frames.")
     parser.add_argument("--tool", choices=("write", "bash"), default="write")
     parser.add_argument("--python", type=Path, default=None)

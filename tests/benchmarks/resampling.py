@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import sides
 from scipy import stats as scipy_stats
 
 from evalkit.stats import bootstrap_means
@@ -22,14 +23,16 @@ SCORES = [0.0, 0.5, 7 / 9, 0.875, 8 / 9, 1.0]
 SHARES = [0.05, 0.05, 0.1, 0.1, 0.2, 0.5]
 TAILS = [0.025, 0.975]
 BATCH = 500
+SEED = 1
 
 
 def main(n_pairs: int = 6_000, n_resamples: int = 10_000, n_contrasts: int = 10):
-    rng = np.random.default_rng(1)
+    sides.print_conditions("numpy", "scipy", seed=SEED)
+    rng = np.random.default_rng(SEED)
     contrasts = [rng.choice(SCORES, (n_pairs, 2), p=SHARES) for _ in range(n_contrasts)]
 
     def by_counts(pairs: np.ndarray) -> np.ndarray:
-        return np.quantile(bootstrap_means(pairs, n_resamples, 1), TAILS)
+        return np.quantile(bootstrap_means(pairs, n_resamples, SEED), TAILS)
 
     def by_index(pairs: np.ndarray, batch: int | None = None) -> np.ndarray:
         found = scipy_stats.bootstrap(
@@ -38,7 +41,7 @@ def main(n_pairs: int = 6_000, n_resamples: int = 10_000, n_contrasts: int = 10)
             n_resamples=n_resamples,
             method="percentile",
             batch=batch,
-            rng=1,
+            rng=SEED,
         )
         return np.array(found.confidence_interval)
 

@@ -13,10 +13,13 @@ import statistics
 import sys
 import time
 
+import sides
+
 from evalkit.ranking import Ranker
 from evalkit.records import Library, Skill
 
 N_WORDS = 4_000
+SEED = 1
 SYLLABLES = [f"{one}{two}" for one in "bcdfglm" for two in "aeiou"]
 
 
@@ -45,7 +48,8 @@ def _text(n: int, rng: random.Random, words: list[str]) -> str:
 
 def main(n_skills: int = 300, n_queries: int = 200) -> None:
     """Index, rank, print."""
-    rng = random.Random(1)
+    sides.print_conditions("bm25s", "pystemmer", seed=SEED)
+    rng = random.Random(SEED)
     words = ["".join(rng.choices(SYLLABLES, k=3)) for _ in range(N_WORDS)]
     library = _library(n_skills, rng, words)
     started = time.perf_counter()
