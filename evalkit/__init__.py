@@ -34,6 +34,7 @@ Modules, from what people use to what everything rests on:
     plan           inputs -> draft registration -> sealed
     analysis       frames and seal -> every reported number
     trial          run_trial, conclude
+    machines       trials on other machines, by Dask
     crew           who carries out attempts: threads here
     turns          which trial begins next, several blocks under way
     readiness      does a gate run show that its cases can tell?

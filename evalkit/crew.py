@@ -20,11 +20,19 @@ class Crew(Protocol):
 
     @property
     def n_workers(self) -> int:
-        """Attempts at once."""
+        """Attempts at once, at most."""
+        ...
+
+    def room(self) -> int:
+        """Attempts at once now, one at least."""
         ...
 
     def carry(self, spec: TrialSpec, inputs: Inputs) -> TrialResult:
-        """Carry out an attempt; its evidence is whole and durable afterwards."""
+        """Carry out an attempt; its evidence is whole and durable afterwards.
+
+        Raises:
+            AttemptLostError: Who carried it out is gone.
+        """
         ...
 
     def end_all(self) -> None:
@@ -42,6 +50,10 @@ class Here:
     def __init__(self, ledger: Ledger, n_workers: int) -> None:
         self._ledger = ledger
         self.n_workers = n_workers
+
+    def room(self) -> int:
+        """Always as many."""
+        return self.n_workers
 
     def carry(self, spec: TrialSpec, inputs: Inputs) -> TrialResult:
         """Carry out an attempt."""

@@ -53,6 +53,10 @@ class SandboxUnavailableError(InfrastructureError):
     """The production sandbox could not be started on this machine."""
 
 
+class AttemptLostError(InfrastructureError):
+    """Who carried out an attempt is gone, and with it what was seen; try again."""
+
+
 class RunLockedError(EvalkitError):
     """Another process is writing this run."""
 

@@ -17,6 +17,8 @@ from evalkit.errors import InputError
 from evalkit.records import Delivery, Exchange, Record, Selection, Step, TrialKey
 
 T = TypeVar("T")
+MAX_BYTES = 2**30
+"""Of a file of evidence."""
 SEAL = "evidence.json"
 N_FOLDERS_ABOVE = 3
 """The folders of a run that lead to an attempt's: trial, trials, run."""
@@ -77,7 +79,7 @@ class CallEvidence:
 
     def exchanges(self) -> tuple[Exchange, ...]:
         """Its model requests as a gateway saw them."""
-        data = files.read_regular(self._requests, max_bytes=2**30)
+        data = files.read_regular(self._requests, max_bytes=MAX_BYTES)
         return tuple(
             files.decode_json(line, Exchange, f"{self._requests} line {n}")
             for n, line in enumerate(data.splitlines(), 1)
@@ -120,7 +122,7 @@ class StepEvidence:
     def workspace(self, private: Path) -> None:
         """Unpack the saved workspace into a private folder."""
         archive = self.folder / "workspace.tar"
-        files.unpack(files.read_regular(archive, max_bytes=2**30), private)
+        files.unpack(files.read_regular(archive, max_bytes=MAX_BYTES), private)
 
     def delivery(self) -> Delivered:
         """What the step was given."""
@@ -147,11 +149,38 @@ class Evidence:
 
     def seal(self, *, isolation: str, simulated: bool) -> None:
         """Make everything durable, its folders' names too, then write the digests."""
+        sealed = Seal(self.key, self.attempt, isolation, simulated, self._digests())
+        self._complete(files.encode_json(sealed))
+
+    def pack(self) -> bytes:
+        """A tar of the folder, for another machine."""
+        return files.pack(self.folder, max_bytes=MAX_BYTES)
+
+    def receive(self, packed: bytes) -> None:
+        """Make durable what `pack` gave elsewhere, its seal last.
+
+        Raises:
+            InputError: It is no such tar, or of another attempt.
+        """
+        with files.private_folder() as private:
+            files.unpack(packed, private)
+            data = files.read_regular(private / SEAL)
+            sealed = files.decode_json(data, Seal, f"{self.folder} as it came")
+            if (sealed.key, sealed.attempt) != (self.key, self.attempt):
+                raise InputError(
+                    self.folder,
+                    expected=f"evidence of {self.key}, attempt {self.attempt}",
+                    found=f"that of {sealed.key}, attempt {sealed.attempt}",
+                    cure="look at the machine that sent it",
+                )
+        files.unpack(packed, self.folder, leaving_out=SEAL)
+        self._complete(data)
+
+    def _complete(self, seal: bytes) -> None:
         files.sync_tree(self.folder)
         for above in self.folder.parents[:N_FOLDERS_ABOVE]:
             files.sync_folder(above)
-        sealed = Seal(self.key, self.attempt, isolation, simulated, self._digests())
-        files.write_atomic(self.folder / SEAL, files.encode_json(sealed))
+        files.write_atomic(self.folder / SEAL, seal)
 
     def clear_unwritten(self) -> None:
         """Remove a seal that a killed process did not finish."""
@@ -192,7 +221,7 @@ class Evidence:
     def _digests(self) -> dict[str, str]:
         return {
             entry.path: files.sha256(entry.data)
-            for entry in files.read_tree(self.folder, max_bytes=2**30)
+            for entry in files.read_tree(self.folder, max_bytes=MAX_BYTES)
             if entry.path != SEAL
         }
 

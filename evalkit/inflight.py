@@ -69,6 +69,7 @@ class InFlight:
         ask: Callable[[], Call | Hold | None],
         *,
         n_workers: int | None = None,
+        room: Callable[[], int] | None = None,
         end: Callable[[], None] = process.end_all,
     ) -> None:
         """Carry out calls that are asked for one by one, until there are no more.
@@ -77,6 +78,7 @@ class InFlight:
             ask: Asked by this thread whenever a worker is free; gives a call, or
                 None where there is none, at least until one that is under way ends.
             n_workers: Calls at once; as many as at first where it is None.
+            room: How many of them there is room for now; asked again and again.
             end: Ends what calls wait for.
 
         Raises:
@@ -88,7 +90,8 @@ class InFlight:
         with ThreadPoolExecutor(n_at_once) as pool:
             try:
                 while True:
-                    held = self._fill(pool, n_at_once, under_way, ask)
+                    n_now = room() if room else n_at_once
+                    held = self._fill(pool, n_now, under_way, ask)
                     if not under_way and held is None:
                         return
                     if ended := self._next(held):

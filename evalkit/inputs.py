@@ -68,13 +68,21 @@ class ArmsFile(Record, frozen=True):
 class Inputs:
     """A plan with all it names opened; immutable once made."""
 
-    def __init__(self, plan: Plan, root: Path, *, rank: Rank) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        root: Path,
+        *,
+        rank: Rank,
+        libraries: Mapping[str, Library | None] | None = None,
+    ) -> None:
         """Open corpus, arms, libraries, agent and sandbox.
 
         Args:
             plan: The choices.
             root: Root with cases, graders and reference.
             rank: Gives the candidates of a routed arm; see `open_registered`.
+            libraries: By arm, where they were opened elsewhere; else they are here.
 
         Raises:
             InputError: Something named does not exist or is wrong.
@@ -93,7 +101,10 @@ class Inputs:
         if self.plan.design is Layout.GATE:
             arms.gate_roles([*self.arms.values()], self.plan.comparators)
         self.libraries = {
-            arm.name: _open_library(arm, self.plan, root) for arm in self.arms.values()
+            arm.name: libraries[arm.name]
+            if libraries is not None
+            else _open_library(arm, self.plan, root)
+            for arm in self.arms.values()
         }
         self.agent = agents.open_agent(self.plan, root)
         self._watched = (watched, files.watch(self.agent.watched))
@@ -247,13 +258,28 @@ class Inputs:
         )
 
 
-def open_registered(registration: Registration, root: Path) -> Inputs:
+def open_registered(
+    registration: Registration,
+    root: Path,
+    *,
+    libraries: Mapping[str, Library | None] | None = None,
+) -> Inputs:
     """Open what a registration names, with the candidates that it sealed.
+
+    Args:
+        registration: The sealed plan.
+        root: Root with cases, graders and reference.
+        libraries: As for `Inputs`.
 
     Raises:
         EvalkitError: As `Inputs` does.
     """
-    return Inputs(registration.plan, root, rank=lambda *_: registration.candidates)
+    return Inputs(
+        registration.plan,
+        root,
+        rank=lambda *_: registration.candidates,
+        libraries=libraries,
+    )
 
 
 def with_presets(plan: Plan, found: Corpus, named: Mapping[str, Arm]) -> Plan:

@@ -141,6 +141,7 @@ def open_ledger(
     *,
     sandboxed: bool,
     tapes: Tapes | None = None,
+    at_once: int | None = None,
 ) -> Generator[Ledger]:
     """The ledger of a run, with the credential from our environment.
 
@@ -150,6 +151,7 @@ def open_ledger(
         run: The run's folder.
         sandboxed: Whether calls are made in a sandbox.
         tapes: What answers in a replay, which needs no credential.
+        at_once: Model requests under way at most, where that is less than the plan's.
 
     Raises:
         InfrastructureError: There is no credential, or the gateway does not start.
@@ -173,7 +175,7 @@ def open_ledger(
         varies=tapes.rules if tapes else None,
         rates=usage.parse_rates(files.package_data("prices.toml")),
         accounting=plan.accounting,
-        at_once=plan.max_requests_at_once,
+        at_once=at_once or plan.max_requests_at_once,
         retry_wait_ms=limits.retry_wait_ms,
     ) as gateway:
         caps = Caps(limits.max_requests, limits.max_tokens, limits.max_usd)

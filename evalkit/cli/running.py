@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,7 +22,11 @@ from evalkit.cli.options import (
     WorkersOption,
     show,
 )
+from evalkit.errors import InputError
 from evalkit.parameters import PlanParameters
+
+if TYPE_CHECKING:
+    from evalkit.crew import Hire
 
 
 def plan(
@@ -141,7 +145,12 @@ def plan(
 
 def run(
     run: RunArgument,
-    workers: WorkersOption = 1,
+    workers: Annotated[
+        int, typer.Option(min=0, help="How many at once; 0: 1, or all of --scheduler.")
+    ] = 0,
+    scheduler: Annotated[
+        str, typer.Option(help="Of Dask: its workers carry out the trials.")
+    ] = "",
     root: RootOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -154,10 +163,28 @@ def run(
         found = run_plan(
             find_run(run, root),
             root,
-            n_workers=workers,
+            n_workers=workers if scheduler else max(workers, 1),
+            hire=_hired(scheduler),
             progress=lambda status: told(status.n_done, status.n_planned),
         )
     show(found, as_json, console.status_lines(found, datetime.now(UTC)))
+
+
+def _hired(scheduler: str) -> Hire:
+    if not scheduler:
+        from evalkit.crew import here
+
+        return here
+    try:
+        from evalkit.machines import at
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "--scheduler",
+            expected="the package distributed",
+            found=str(error),
+            cure="pip install 'evalkit[distributed]'",
+        ) from error
+    return at(scheduler)
 
 
 def status(

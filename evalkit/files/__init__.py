@@ -230,11 +230,15 @@ def snapshot(source: Path, target: Path, *, below: str = "") -> tuple[str, ...]:
     return (*told, f"... and {n_more:,} more") if n_more else tuple(told)
 
 
-def pack(folder: Path) -> bytes:
-    """A tar of a trusted tree whose bytes depend on its content alone."""
+def pack(folder: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> bytes:
+    """A tar of a trusted tree whose bytes depend on its content alone.
+
+    Raises:
+        InputError: As `read_tree` does.
+    """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for entry in read_tree(folder):
+        for entry in read_tree(folder, max_bytes=max_bytes):
             info = tarfile.TarInfo(entry.path)
             info.size = len(entry.data)
             info.mode = 0o755 if entry.executable else 0o644
@@ -242,8 +246,13 @@ def pack(folder: Path) -> bytes:
     return buffer.getvalue()
 
 
-def unpack(archive: bytes, folder: Path) -> None:
+def unpack(archive: bytes, folder: Path, *, leaving_out: str | None = None) -> None:
     """Extract a tar of ours below a folder; nothing may leave it.
+
+    Args:
+        archive: The tar.
+        folder: Made if missing.
+        leaving_out: Path of a file in it that is not wanted.
 
     Raises:
         InputError: It is no plain tar of regular files, as `pack` makes them, and
@@ -251,7 +260,7 @@ def unpack(archive: bytes, folder: Path) -> None:
     """
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
-            entries = tuple(_unpacked(tar))
+            entries = tuple(e for e in _unpacked(tar) if e.path != leaving_out)
     except (tarfile.TarError, ValueError) as error:
         raise InputError(
             "archive of a workspace",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,8 +43,7 @@ class Notes:
         if self._path.exists() and not self._path.is_file():
             raise OSError(errno.EINVAL, "it is no regular file", str(self._path))
         self._file = self._path.open("ab", buffering=0)
-        # A line that a killed gateway left half would swallow the next.
-        self._file.truncate(self._path.read_bytes().rfind(b"\n") + 1)
+        cut_half_line(self._path)
         self._n_strangers = 0
         self.fault: str | None = None
 
@@ -93,3 +93,8 @@ class Notes:
         except OSError as error:
             where = error.filename or self._path
             self.fault = f"{where}: {error.strerror or error}"
+
+
+def cut_half_line(path: Path) -> None:
+    """Take away a line that somebody killed left half: it would swallow the next."""
+    os.truncate(path, path.read_bytes().rfind(b"\n") + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -12,6 +13,7 @@ from pathlib import Path
 from evalkit import schedule
 from evalkit.crew import Crew
 from evalkit.errors import (
+    AttemptLostError,
     DriftError,
     EvalkitError,
     InfrastructureError,
@@ -89,6 +91,7 @@ class Walk:
         self._lock = threading.Lock()
         """Held to read or change how far the walk is; workers change it too."""
         self._held_until_s = 0.0
+        self._n_lost: Counter[TrialKey] = Counter()
         self._stopped_by: str | EvalkitError | None = None
 
     def to_its_end(self, monotonic: Callable[[], float]) -> str:
@@ -126,6 +129,7 @@ class Walk:
         self._in_flight.feed(
             lambda: self._next(lambda: monotonic() > deadline),
             n_workers=self._crew.n_workers,
+            room=self._crew.room,
             end=self._crew.end_all,
         )
         if isinstance(self._stopped_by, EvalkitError):
@@ -177,10 +181,27 @@ class Walk:
             run=str(self._folder),
             seed=self._registration.plan.seed,
         )
-        result = self._crew.carry(spec, self._inputs)
+        try:
+            result = self._crew.carry(spec, self._inputs)
+        except AttemptLostError as error:
+            self._lose(key, attempt, error)
+            return
         with self._lock:
             self._turns.end_trial(key)
             self._end(result)
+
+    def _lose(self, key: TrialKey, attempt: int, error: AttemptLostError) -> None:
+        """Have a trial tried again whose attempt left nothing, some times."""
+        with self._lock:
+            self._turns.end_trial(key)
+            told = f"{key}, attempt {attempt}: {error}"
+            self._note(Deviation("attempt", "carried out to its end", told))
+            self._n_lost[key] += 1
+            if self._n_lost[key] >= MAX_ATTEMPTS:
+                raise InfrastructureError(
+                    f"{told}; {MAX_ATTEMPTS} attempts at this trial were lost: see what "
+                    f"ends them, then run again to go on"
+                )
 
     def _end(self, result: TrialResult) -> None:
         self._append(AttemptEnded(result))

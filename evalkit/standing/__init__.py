@@ -110,7 +110,7 @@ class Standing:
         self._state = "not started"
         self._started_at: str | None = None
         self._open: dict[str, TrialKey] = {}
-        self._current: dict[str, TrialKey] = {}
+        self._current: dict[TrialKey, None] = {}
         self._n_attempts = 0
         self._n_told_calls = 0
         self._n_unreported = 0
@@ -156,7 +156,7 @@ class Standing:
             n_unreported=self._n_unreported,
             deadline_at=self._deadline(budget.deadline_ms) if runs else None,
             outcomes=dict(self._outcomes),
-            current=tuple(map(str, self._current.values())) if runs else (),
+            current=tuple(map(str, self._current)) if runs else (),
             simulated=self._registration.agent.simulated,
             stamp=self._registration.stamp,
             replayed=self._replayed(),
@@ -198,12 +198,13 @@ class Standing:
     def _begin(self, key: TrialKey, attempt: int) -> None:
         self._n_attempts += 1
         self.last_attempt[key] = max(self.last_attempt[key], attempt)
-        self._open[_name(key, attempt)] = self._current[_name(key, attempt)] = key
+        self._open[_name(key, attempt)] = key
+        self._current[key] = None
 
     def _end(self, result: TrialResult) -> None:
         key, name = result.key, _name(result.key, result.attempt)
         self._open.pop(name, None)
-        self._current.pop(name, None)
+        self._current.pop(key, None)
         self._untold.forget(name)
         self.last_attempt[key] = max(self.last_attempt[key], result.attempt)
         self.tries[key] += 1
