@@ -3,6 +3,7 @@
 Modules, from what people use to what everything rests on:
 
     cli            the commands
+    auditing       what an auditor reads, published
     publish        execute any notebook, export it
     calibration    planted effects through the same contrasts
     dossier        what an auditor reads, as tables

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from evalkit import files, frames, gates, usage
 from evalkit.analysis import analyse
@@ -19,6 +18,9 @@ from evalkit.parameters import find_run
 from evalkit.probed import with_probes
 from evalkit.records import Registration
 from evalkit.registration import load_registration
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXPORT = "export"
 

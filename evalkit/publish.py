@@ -1,14 +1,13 @@
-"""Execute any notebook, export it; the report of a run, and its audit."""
+"""Execute any notebook, export it; the report of a run."""
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import nbformat
@@ -22,19 +21,15 @@ from tqdm import tqdm
 from traitlets.config import Config
 
 from evalkit import errors, files
-from evalkit.audit import Audit, record
-from evalkit.dossier import AUDIT
 from evalkit.errors import EvalkitError, InputError, NotebookError
 from evalkit.export import export
 from evalkit.files import disk
 from evalkit.loading import load
 from evalkit.parameters import (
     KINDS,
-    AuditParameters,
     Parameters,
     ReportParameters,
     check_parameters,
-    find_root,
 )
 from evalkit.registration import load_registration
 from evalkit.standing import JOURNAL
@@ -128,57 +123,29 @@ def publish_report(run: Path) -> Path:
         files.write_atomic(run / "analysis.json", files.encode_json(analysis))
     title = f"What changed, and at what price: {run.name}"
     chosen = ReportParameters(run.name)
-    _, page = _publish(chosen, run, cwd=run.parent, title=title)
+    _, page = publish(chosen, run, cwd=run.parent, title=title)
     return page
 
 
-class PublishedAudit(NamedTuple):
-    """The page of an audit, and all that it found."""
-
-    page: Path
-    found: Audit
-
-
-def publish_audit(
-    run: Path,
-    root: Path,
-    *,
-    isolation: str | None = None,
-    allow_unsandboxed: bool = False,
-    n_workers: int = 1,
-) -> PublishedAudit:
-    """Audit a run and all it rests on; write the executed notebook and its page.
-
-    Args:
-        run: Folder of a run, finished or not.
-        root: Root with the cases and graders that were registered.
-        isolation: Level at which subjects are questioned; None is as registered.
-        allow_unsandboxed: Consent to level `none`.
-        n_workers: How many attempts are examined at once.
-
-    Returns:
-        The page, `audit.html` in the run's folder, and what it tells.
-
-    Raises:
-        InputError: There is no registration or no root, or the run's folder cannot be
-            written.
-        NotebookError: A cell failed; so does one at `none` without consent.
-        UnsafePageError: The page would run or load something.
-    """
-    record.read_registration(run)
-    run, root = run.resolve(), find_root(root)
-    chosen = AuditParameters(
-        os.path.relpath(run, root), n_workers, isolation or "", allow_unsandboxed
-    )
-    title = f"Would I believe it? {run.name}"
-    notebook, page = _publish(chosen, run, cwd=root, title=title)
-    return PublishedAudit(page, _told(notebook))
-
-
-def _publish(
+def publish(
     parameters: Parameters, run: Path, *, cwd: Path, title: str
 ) -> tuple[Path, Path]:
-    """The executed notebook of a run, and the page beside it."""
+    """Write the executed notebook of a run, and the page beside it.
+
+    Args:
+        parameters: Of the notebook.
+        run: Folder of the run.
+        cwd: Working folder of the kernel.
+        title: Of the page.
+
+    Returns:
+        Notebook and page.
+
+    Raises:
+        InputError: The run's folder cannot be written.
+        NotebookError: A cell failed.
+        UnsafePageError: The page would run or load something.
+    """
     name = _name_of(parameters)
     with _writing(run, f"notebooks/{name}.ipynb", f"{name}.html"):
         notebook = execute(parameters, folder=run / "notebooks", cwd=cwd)
@@ -203,13 +170,6 @@ def _writing(run: Path, *paths: str) -> Generator[None]:
             found=str(error),
             cure="mend that, or work on a copy of the run",
         ) from error
-
-
-def _told(notebook: Path) -> Audit:
-    """What an executed audit tells programs."""
-    cells = nbformat.read(notebook, as_version=4).cells
-    shown = (output.get("data", {}) for c in cells for output in c.get("outputs", ()))
-    return next(msgspec.convert(data[AUDIT], Audit) for data in shown if AUDIT in data)
 
 
 def _execute(

@@ -18,6 +18,7 @@ READING_MODULES = frozenset(
     {
         "analysis",
         "audit",
+        "auditing",
         "calibration",
         "cli",
         "conclusions",

@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
 
-from evalkit import process, publish
+from evalkit import auditing, process, publish
 from evalkit.markup import visible
 
 pytestmark = [pytest.mark.needs_browser, pytest.mark.xdist_group("browser")]
@@ -62,7 +62,7 @@ def published(folder: Path, say: pages.Say, name: pages.Say) -> Published:
     told, audited = pages.Told(say, name), pages.Told(say, name)
     run = pages.make(folder, told, audited)
     report = publish.publish_report(run)
-    audit = publish.publish_audit(run, folder, allow_unsandboxed=True).page
+    audit = auditing.publish_audit(run, folder, allow_unsandboxed=True).page
     return Published(report, audit, {"report": told.texts, "audit": audited.texts})
 
 

@@ -20,7 +20,7 @@ from test_ambiguity import BRACED, EXPECTED, KNOWLEDGE, PLAIN, VISIBLE
 from test_audit import report_beside
 from typer.testing import CliRunner
 
-from evalkit import ambiguity, dossier, files, publish, sandbox, strength
+from evalkit import ambiguity, auditing, dossier, files, publish, sandbox, strength
 from evalkit import plan as planning
 from evalkit import run as running
 from evalkit.cli import app
@@ -405,8 +405,8 @@ def test_nothing_is_questioned_at_none_without_consent(own):
         dossier.examine(AuditParameters(own.run.name, isolation="none"))
 
 
-def published(own: Own) -> publish.PublishedAudit:
-    return publish.publish_audit(own.run, own.root, allow_unsandboxed=UNSANDBOXED)
+def published(own: Own) -> auditing.PublishedAudit:
+    return auditing.publish_audit(own.run, own.root, allow_unsandboxed=UNSANDBOXED)
 
 
 def spoilt(path: Path, how: str) -> None:
@@ -583,7 +583,7 @@ def test_the_page_stands_alone_is_safe_and_says_what_the_command_line_does(own):
 
 def test_without_consent_no_page_is_made_and_the_exit_code_is_that_of_bad_input(own):
     with pytest.raises(NotebookError, match="isolation") as raised:
-        publish.publish_audit(own.run, own.root, isolation="none")
+        auditing.publish_audit(own.run, own.root, isolation="none")
     assert raised.value.exit_code == 2
     assert not (own.run / "audit.html").exists()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import oddities
 import pandas as pd
@@ -339,3 +341,15 @@ def test_a_run_that_may_not_be_written_has_its_frames(tmp_path):
     folder, _, _ = oddities.run(tmp_path)
     (folder / "cache").write_text("in the way")
     assert len(evalkit.load(folder).trials) == 8
+
+
+def test_a_report_is_made_without_what_only_frames_or_plans_need():
+    """Each takes a second to import, in two processes of every report."""
+    said = (
+        "import sys, evalkit.publish, evalkit.plots, evalkit.tables\n"
+        "print({'pandas', 'bm25s', 'evalkit.audit'} & {*sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", said], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"

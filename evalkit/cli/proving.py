@@ -170,7 +170,7 @@ def audit(
         return
     run = find_run(name, root)
     if page:
-        from evalkit.publish import publish_audit
+        from evalkit.auditing import publish_audit
 
         made = publish_audit(
             run,

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from evalkit import scoring
@@ -26,6 +25,9 @@ from evalkit.frames.columns import (
     schema,
 )
 from evalkit.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "COLUMNS",
@@ -97,6 +99,8 @@ def _piece(
 
 def of_records(rows: Sequence[Record]) -> pd.DataFrame:
     """Records as a frame, a column for each field; fields of a field by `outer.inner`."""
+    import pandas as pd
+
     plain = [msgspec.to_builtins(row) for row in rows]
     return pd.json_normalize(plain, sep=".").convert_dtypes()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Column(NamedTuple):
@@ -29,12 +31,6 @@ _STORED = {
     "Int64": pa.int64(),
     "Float64": pa.float64(),
     "boolean": pa.bool_(),
-}
-_SHOWN: dict[Any, Any] = {
-    _STORED["string"]: pd.StringDtype(),
-    _STORED["Int64"]: pd.Int64Dtype(),
-    _STORED["Float64"]: pd.Float64Dtype(),
-    _STORED["boolean"]: pd.BooleanDtype(),
 }
 
 
@@ -216,6 +212,8 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
 
 def columns() -> pd.DataFrame:
     """The data dictionary as a frame: frame, column, dtype, unit, meaning."""
+    import pandas as pd
+
     rows = [(name, *column[:4]) for name in COLUMNS for column in COLUMNS[name]]
     return pd.DataFrame(rows, columns=["frame", "column", "dtype", "unit", "meaning"])
 
@@ -223,6 +221,8 @@ def columns() -> pd.DataFrame:
 @cache
 def schema(name: str) -> Any:
     """The `pyarrow.Schema` of a frame; pandas finds the declared types in it."""
+    import pandas as pd
+
     declared = {c.name: pd.Series(dtype=c.dtype) for c in COLUMNS[name]}  # pyright: ignore[reportArgumentType, reportCallIssue]
     noted = pa.Schema.from_pandas(pd.DataFrame(declared), preserve_index=False)
     fields = [(column.name, _STORED[column.dtype]) for column in COLUMNS[name]]
@@ -231,4 +231,12 @@ def schema(name: str) -> Any:
 
 def frame_of(table: Table) -> pd.DataFrame:
     """A stored frame in the declared types."""
-    return table.to_pandas(types_mapper=_SHOWN.get, use_threads=False)
+    import pandas as pd
+
+    shown: dict[Any, Any] = {
+        _STORED["string"]: pd.StringDtype(),
+        _STORED["Int64"]: pd.Int64Dtype(),
+        _STORED["Float64"]: pd.Float64Dtype(),
+        _STORED["boolean"]: pd.BooleanDtype(),
+    }
+    return table.to_pandas(types_mapper=shown.get, use_threads=False)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-import pandas as pd
 
 from evalkit import files
 from evalkit.errors import InputError
@@ -18,6 +18,9 @@ from evalkit.files import disk
 from evalkit.frames.columns import COLUMNS, Table, columns, frame_of
 from evalkit.frames.formats import Format, decode, encode, format_named
 from evalkit.records import FORMAT, Record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DICTIONARY = "columns.csv"
 MAX_FILE_BYTES = 16_000_000_000

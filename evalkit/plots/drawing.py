@@ -17,6 +17,7 @@ from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
@@ -189,7 +190,8 @@ def figure_html(
     with mpl.rc_context(salted), warnings.catch_warnings():
         # A reader's browser draws the letters, with whatever fonts it has.
         warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from font")
-        made.savefig(written, format="svg", metadata=nothing)
+        # `savefig` draws twice, once for the layout alone; drawing lays out anyway.
+        FigureCanvasSVG(made).print_svg(written, metadata=nothing)
     svg = _own_svg(visible(written.getvalue()), name, visible(alt), visible(caption))
     return Figure(svg, alt, caption, table)
 
