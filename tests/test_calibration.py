@@ -7,6 +7,7 @@ import subprocess
 import sys
 from itertools import pairwise
 
+import msgspec
 import pytest
 import synthetic
 from conftest import REPOSITORY
@@ -15,7 +16,7 @@ from evalkit import files, registration, stats, usage
 from evalkit.analysis import analyse, contrasts, facts, tallies
 from evalkit.calibration import N_AT_ONCE, calibrate, choose, telling
 from evalkit.calibration.judging import Claim, as_reported, outcomes_of
-from evalkit.calibration.planting import LIKE_THESE, arm_of, plant, score_law
+from evalkit.calibration.planting import ALIKE, LIKE_THESE, arm_of, plant, score_law
 from evalkit.calibration.scenarios import SCENARIOS, Scenario, Spread
 from evalkit.errors import InputError
 from evalkit.schedule import blocks_of
@@ -65,6 +66,15 @@ def these_taken_for_all(sealed, trials):
     for claim in as_reported(sealed, trials):
         if (claim.question, claim.measure) == (contrasts.QUESTION, "score"):
             yield claim._replace(question=LIKE_THESE)
+
+
+def twice_the_margin(sealed, trials):
+    """Claims that arms are alike, tested against a margin twice as large as is said."""
+    plan = msgspec.structs.replace(sealed.plan, margin=2 * sealed.plan.margin)
+    sealed = msgspec.structs.replace(sealed, plan=plan)
+    for claim in as_reported(sealed, trials):
+        if claim.margin is not None:
+            yield claim._replace(margin=claim.margin / 2)
 
 
 def test_every_number_of_workers_gives_the_same():
@@ -187,9 +197,21 @@ def test_false_positives_are_counted_where_nothing_is_true(mixed):
     assert rows_of(mixed, LIKE_THESE, "score")[0].rejected.n == none.n_runs
 
 
+def test_claims_that_arms_are_alike_are_false_no_more_often_than_said():
+    near = Scenario("near", 3, 2, 4, Spread((0.5,), 0.08, (10,)), (0.0, 0.1, -0.1, 0.2))
+    found = calibrate([near], n_runs=N_RUNS, seed=3)
+    none, *false = rows_of(found, contrasts.QUESTION, ALIKE)
+    assert {row.margin for row in (none, *false)} == {0.1}
+    assert none.rejected.value > 0.5
+    assert all(0 <= row.rejected.value < 0.08 for row in false)
+    assert not any(row.too_eager for row in (none, *false))
+    doubled = calibrate([near], n_runs=N_RUNS, seed=3, judge=twice_the_margin)
+    assert [row.too_eager for row in doubled.rows] == [False, True, True, False]
+
+
 def test_one_trial_a_cell_gives_no_interval_and_no_finding():
     found = calibrate(choose(["3x2x1"]), n_runs=100, seed=3)
-    assert all(row.refused.value == 1 for row in found.rows)
+    assert all(row.refused.value == 1 for row in found.rows if row.margin is None)
     assert all(row.coverage.value is None for row in found.rows)
     assert all(row.rejected.value == 0 for row in found.rows)
 
@@ -226,8 +248,8 @@ def test_the_command_gives_lines_or_one_document():
         [*command, "--json"], capture_output=True, text=True, check=True
     )
     rows = json.loads(document.stdout)["rows"]
-    assert len(rows) == 12
-    assert {row["refused"]["value"] for row in rows} == {1.0}
+    assert len(rows) == 16
+    assert {row["refused"]["value"] for row in rows} == {1.0, None}
 
 
 def test_the_readme_has_a_line_for_every_scenario():

@@ -39,9 +39,10 @@ class Row(Record, frozen=True):
 
     `bias` is the mean of estimate less truth, with `bias_error`. `coverage` counts
     the intervals that hold the truth among those given, `unwarned` among those without
-    a warning, `mostly_constant` among those of mostly constant cells. `rejected` counts p <= 1 - confidence among all runs, a refused
-    p being none; where the planted effect is 0, among the runs whose truth is 0, so
-    that it is the rate of false positives. `width` is the intervals' mean.
+    a warning, `mostly_constant` among those of mostly constant cells. `rejected` counts
+    p <= 1 - confidence among all runs, a refused p being none; where that would be false
+    of the planted effect, among the runs of whose truth it is, so that it is the rate of
+    false positives. `width` is the intervals' mean, `margin` that of the claim.
     """
 
     scenario: str
@@ -61,6 +62,7 @@ class Row(Record, frozen=True):
     rejected: Rate
     too_eager: bool
     width: float | None
+    margin: float | None
 
 
 class Calibration(Record, frozen=True):
@@ -88,7 +90,8 @@ def row(
     claim, alpha = outcomes[0].claim, 1 - confidence
     given = [(o, o.claim.interval) for o in outcomes if o.claim.interval]
     coverage = rate(o.holds for o, _ in given)
-    asked = [o.claim.p for o in outcomes if effect or abs(o.truth) <= CLOSE]
+    is_null = claim.is_null(effect)
+    asked = [o.claim.p for o in outcomes if not is_null or claim.is_null(o.truth)]
     rejected = rate(p is not None and p <= alpha + CLOSE for p in asked)
     misses = [o.claim.estimate - o.truth for o in outcomes]
     return Row(
@@ -99,7 +102,9 @@ def row(
         n_runs=len(outcomes),
         bias=mean(misses),
         bias_error=math.sqrt(variance(misses) / len(misses)) if misses[1:] else None,
-        refused=rate(o.claim.interval is None for o in outcomes),
+        refused=rate(
+            o.claim.interval is None for o in outcomes if o.claim.margin is None
+        ),
         refused_p=rate(o.claim.p is None for o in outcomes),
         coverage=coverage,
         too_narrow=coverage.below(confidence),
@@ -107,6 +112,7 @@ def row(
         unwarned=rate(o.holds for o, _ in given if not o.claim.warned),
         mostly_constant=rate(o.holds for o, _ in given if o.claim.mostly_constant),
         rejected=rejected,
-        too_eager=not effect and rejected.above(alpha),
+        too_eager=is_null and rejected.above(alpha),
         width=mean([high - low for _, (low, high) in given]) if given else None,
+        margin=claim.margin,
     )

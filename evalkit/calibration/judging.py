@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from evalkit import facts
-from evalkit.analysis import beyond, contrasts, tallies
+from evalkit.analysis import beyond, contrasts, equivalence, tallies
 from evalkit.analysis.tallies import Priced
-from evalkit.calibration.planting import LIKE_THESE, Planted
+from evalkit.calibration.planting import ALIKE, LIKE_THESE, THESE, Planted
 from evalkit.conclusions import BeyondRow
 from evalkit.records import Contrast, Registration
 from evalkit.stats.results import CLOSE, alike
@@ -20,6 +20,7 @@ class Claim(NamedTuple):
 
     `warned`: a warning stands beside it. `mostly_constant`: in more than half of the
     cells, which are a case in one of the two arms, all trials came out the same.
+    `margin`: the claim is that the two differ by less than this; None: that they differ.
     """
 
     arm: str
@@ -30,6 +31,13 @@ class Claim(NamedTuple):
     p: float | None
     warned: bool = False
     mostly_constant: bool = False
+    margin: float | None = None
+
+    def is_null(self, difference: float) -> bool:
+        """True where a small p speaks against this true difference."""
+        if self.margin is None:
+            return abs(difference) <= CLOSE
+        return abs(difference) >= self.margin - CLOSE
 
 
 class Outcome(NamedTuple):
@@ -67,7 +75,8 @@ def outcomes_of(planted: Planted, judge: Judge) -> list[Outcome]:
 def as_reported(
     registration: Registration, priced: Sequence[Priced]
 ) -> Iterator[Claim]:
-    """The report's differences: of these tasks, then of tasks like these."""
+    """The report's differences and equivalences: of these tasks, then of tasks like these."""
+    estimates: dict[str, float] = {}
     for contrast in contrasts.contrasts(registration, priced):
         if contrast.measure in contrasts.DIFFERENCES:
             claim = _claim(contrast, contrast.question, contrast.measure)
@@ -75,6 +84,11 @@ def as_reported(
                 warned=contrast.warning is not None,
                 mostly_constant=_is_mostly_constant(contrast, priced),
             )
+            if contrast.measure == registration.plan.outcome:
+                estimates[contrast.arm] = claim.estimate
+    for row in equivalence.equivalences(registration, priced):
+        estimate = estimates[row.arm]
+        yield Claim(row.arm, THESE, ALIKE, estimate, None, row.p, margin=row.margin)
     for row in beyond.beyond_rows(registration, priced):
         yield _claim(row, LIKE_THESE, registration.plan.outcome)
 

@@ -45,6 +45,8 @@ from evalkit.records import (
 
 BASELINE, STEP = "baseline", "task"
 THESE, LIKE_THESE = "these tasks", "tasks like these"
+ALIKE = "score alike"
+"""Measure of the claim that scores differ by less than the margin."""
 FAR = 100.0
 """A latent level beyond which every trial delivers the same."""
 PLANTED = "planted"
@@ -225,6 +227,7 @@ def _truths(
         scores = [mine.mean - other.mean for mine, other in pairs]
         passes = [mine.passing - other.passing for mine, other in pairs]
         truths[arm, THESE, "score"] = sum(scores) / len(cases)
+        truths[arm, THESE, ALIKE] = truths[arm, THESE, "score"]
         truths[arm, THESE, "passed"] = sum(passes) / len(cases)
         truths[arm, LIKE_THESE, "score"] = effect
     return truths

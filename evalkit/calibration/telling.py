@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from evalkit.calibration.counting import N_ERRORS, Calibration, Rate, Row
+from evalkit.calibration.planting import ALIKE
 
 LEAST_SHOWN = 50
 """Intervals of mostly constant cells, of which a rate is worth showing."""
@@ -30,8 +31,19 @@ def lines(found: Calibration) -> list[str]:
         f"one is {error:.1f}; chance alone flags one rate in 44)",
         f">  false positives above {alpha:g} by more than that",
         "width, refused, warned: where nothing is planted",
+        *_margins(found),
         *_constant(found),
     ]
+
+
+def _margins(found: Calibration) -> Iterator[str]:
+    alpha = 1 - found.confidence
+    margins = {row.margin for row in found.rows if row.margin is not None}
+    for margin in sorted(margins):
+        yield (
+            f"{ALIKE}: p <= {alpha:.2g} claims that the true difference is below "
+            f"{margin:g}, which is false at effects of {margin:g} and more"
+        )
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
