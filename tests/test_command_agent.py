@@ -2,16 +2,28 @@
 
 import re
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 import realroot
 from typer.testing import CliRunner
 
 from evalkit.cli import app
 from evalkit.explore.trial import find_trial
-from evalkit.records import Dialect, Ended, Outcome, Plan, Program
+from evalkit.journal import read_journal
+from evalkit.records import (
+    AttemptEnded,
+    AttemptStarted,
+    Dialect,
+    Ended,
+    Outcome,
+    Plan,
+    Program,
+)
 from evalkit.registration import load_registration
+from evalkit.standing import met_provider_fault
 
 pytestmark = pytest.mark.needs_sandbox
 
@@ -149,3 +161,27 @@ def test_no_page_of_a_run_tells_its_keys_or_those_of_the_operator(
     assert hiding == {
         n for n, page in pages.items() if "[redacted: Known Secret]" in page
     }
+
+
+def test_after_a_fault_of_the_providers_no_worker_begins_for_the_registered_wait(
+    own_root, tmp_path
+):
+    script = realroot.in_turn([{"status": 500}], *[[{"text": CORRECT}]] * 9)
+    wait_ms = 400
+    with realroot.provider(tmp_path / "stub", script) as stub:
+        plan = msgspec.structs.replace(
+            _plan(tmp_path, ASKS, stub.url, Dialect.ANTHROPIC),
+            repeats=3,
+            limits=realroot.limits(retry_wait_ms=wait_ms),
+        )
+        run = realroot.carry_out(own_root, plan, n_workers=2)
+    events = read_journal(run / "journal.jsonl").events
+    (failed,) = [e for e in events if _is_provider_fault(e.body)]
+    later = [e for e in events[failed.n :] if isinstance(e.body, AttemptStarted)]
+    assert len(later) >= 3
+    until = datetime.fromisoformat(failed.at) + timedelta(milliseconds=wait_ms - 1)
+    assert all(datetime.fromisoformat(event.at) >= until for event in later)
+
+
+def _is_provider_fault(body) -> bool:
+    return isinstance(body, AttemptEnded) and met_provider_fault(body.result)

@@ -269,6 +269,7 @@ def test_a_worker_that_differs_is_named_with_what_differs(
     other = Path(shutil.copytree(package, tmp_path / "other" / "evalkit"))
     with (other / "trial.py").open("a") as opened:
         opened.write("# another\n")
+    (gate / "open").touch()
     run = _seal(own_root, gate)
     started = cluster.work("other", PYTHONPATH=str(tmp_path / "other"))
     with machines.connected(cluster.address) as seen:

@@ -11,8 +11,10 @@ import pytest
 import realroot
 
 from evalkit.agents import faults
-from evalkit.gateway import Gateway, Header, Provider, Trial
+from evalkit.gateway import Caps, Gateway, Header, Provider, Trial
+from evalkit.gateway.accounts import Account, Taking
 from evalkit.gateway.holding import Heard, Holding, seconds_of
+from evalkit.gateway.meter import Meter
 from evalkit.process import Finished
 from evalkit.records import Dialect, Ended, Exchange, Passage
 
@@ -198,6 +200,15 @@ def test_what_one_call_is_told_of_a_busy_provider_all_heed(tmp_path):
         (row,) = gateway.close(other.token)
     assert row.held_ms > 0
     assert row.first_byte_ms <= row.total_ms
+
+
+def test_a_request_that_never_left_counts_against_no_cap_of_tokens():
+    account = Account(Caps(max_tokens=1_000), lambda *_: 0.0)
+    for _ in range(2):
+        taking = Taking(MODEL, Meter(Dialect.ANTHROPIC), n_bytes=8_000)
+        account.begin(taking)
+        account.end(taking, Passage.HELD)
+    assert account.reached() is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import shutil
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,9 +15,10 @@ from evalkit import run as running
 from evalkit.analysis import analyse
 from evalkit.audit.record import read_lines
 from evalkit.audit.trials import check_trials
-from evalkit.errors import DriftError, StoppedEarlyError
+from evalkit.crew import here
+from evalkit.errors import AttemptLostError, DriftError, StoppedEarlyError
 from evalkit.journal import Writer, read_journal
-from evalkit.records import AttemptEnded, AttemptStarted, Budget
+from evalkit.records import AttemptEnded, AttemptStarted, Budget, Deviation
 from evalkit.registration import load_registration
 from evalkit.schedule import blocks_of
 
@@ -126,6 +128,34 @@ def test_calls_of_blocks_under_way_count_against_the_budget(own_root):
     with pytest.raises(StoppedEarlyError, match="budget after 4 of 6"):
         running.run_plan(run, own_root, n_workers=8)
     assert _done(run) == _two_blocks(run)
+
+
+@contextmanager
+def _loses_the_first(*given):
+    """A crew like that of this process, which loses the first attempt of all."""
+    with here(*given) as crew:
+        carry, lost = crew.carry, []
+
+        def carry_or_lose(spec, inputs):
+            if not lost:
+                lost.append(spec)
+                raise AttemptLostError("who carried it out is gone")
+            return carry(spec, inputs)
+
+        crew.carry = carry_or_lose
+        yield crew
+
+
+def test_an_attempt_that_was_lost_is_made_again_before_a_block_begins(own_root):
+    run = _seal(own_root, budget=Budget(max_calls=6))
+    with pytest.raises(StoppedEarlyError, match="budget after 4 of 6"):
+        running.run_plan(run, own_root, n_workers=4, hire=_loses_the_first)
+    assert _done(run) == _two_blocks(run)
+    first, *_ = load_registration(run).schedule
+    begun = [(body.key, body.attempt) for body in _bodies(run, AttemptStarted)]
+    assert (len(begun), begun.count((first, 2))) == (5, 1)
+    (noted,) = _bodies(run, Deviation)
+    assert f"{first}, attempt 1: who carried it out is gone" in noted.found
 
 
 def test_drift_lets_the_blocks_under_way_end(own_root):
