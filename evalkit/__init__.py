@@ -60,6 +60,7 @@ Modules, from what people use to what everything rests on:
     evidence       the folder of an attempt
     facts          journal -> what became of every planned trial
     differences    what two results of one attempt say otherwise
+    prices         dollars for tokens, as kept with evalkit
     routing        which of its candidates a step gets
     inflight       work on threads that ends at once on Ctrl-C
     sandbox        the only argv builder of isolation

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from evalkit import files, usage
+from evalkit import prices, usage
 from evalkit.errors import EvalkitError
 from evalkit.journal import read_journal
 from evalkit.records import Record, Registration, Request, StepResult
@@ -110,6 +110,6 @@ def _n_tokens(requests: list[Request]) -> int:
 def _usd(
     requests: list[Request], registration: Registration, n_calls: int
 ) -> float | None:
-    rates = usage.parse_rates(files.package_data("prices.toml"))
+    rates = prices.rates()
     each = usage.dollars(requests, rates, registration.plan.accounting)
     return None if each is None else each * n_calls

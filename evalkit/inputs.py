@@ -21,6 +21,7 @@ from evalkit import (
     corpus,
     files,
     outcomes,
+    prices,
     reference,
     registration,
     routing,
@@ -135,7 +136,7 @@ class Inputs:
                 cases=tuple(self._case_seal(case) for case in self.corpus.cases),
                 arms=tuple(self._arm_seal(arm) for arm in self.arms.values()),
                 agent=self.agent.seal(),
-                rates_digest=files.sha256(files.package_data("prices.toml")),
+                rates_digest=prices.digest(),
                 isolation=self.box.isolation,
                 outcomes=outcomes.registered_table(),
                 candidates=self.candidates,
@@ -397,7 +398,7 @@ def _chosen_arms(plan: Plan, found: ArmsFile, root: Path) -> dict[str, Arm]:
             cure="mend --arms or --repeats",
         )
     files.expect_subset("plan outcome", "outcomes", {plan.outcome}, {"score", "passed"})
-    rates = usage.parse_rates(files.package_data("prices.toml"))
+    rates = prices.rates()
     accountings = {usage.LIST, *rates.conventions}
     files.expect_subset("plan accounting", "rates", {plan.accounting}, accountings)
     chosen = {name: found.arms[name] for name in plan.arms}

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from evalkit import files, sandbox, usage
+from evalkit import prices, sandbox
 from evalkit.agents import Agent, Command, Credential, Endpoint, reach
 from evalkit.gateway import (
     INSIDE_PORT,
@@ -173,7 +173,7 @@ def open_ledger(
         (plan.model,),
         record=plan.record,
         varies=tapes.rules if tapes else None,
-        rates=usage.parse_rates(files.package_data("prices.toml")),
+        rates=prices.rates(),
         accounting=plan.accounting,
         at_once=at_once or plan.max_requests_at_once,
         retry_wait_ms=limits.retry_wait_ms,

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalkit import files, frames, gates, usage
+from evalkit import frames, gates, prices
 from evalkit.analysis import analyse
 from evalkit.conclusions import Analysis
 from evalkit.frames.folder import write_folder
@@ -45,8 +45,7 @@ class Run:
     @cached_property
     def analysis(self) -> Analysis:
         """Every reported number, judged."""
-        rates = usage.parse_rates(files.package_data("prices.toml"))
-        found = analyse(self.registration, self.journal, rates)
+        found = analyse(self.registration, self.journal, prices.rates())
         runs = self.folder.absolute().parent
         found = with_probes(found, self.registration, runs)
         return gates.judge(with_pages(found, self.folder))

@@ -9,7 +9,7 @@ import pytest
 import synthetic
 from synthetic import attempts, infrastructure, record, register, result, step
 
-from evalkit import files, usage
+from evalkit import prices
 from evalkit.analysis import analyse
 from evalkit.conclusions import Analysis
 from evalkit.records import (
@@ -26,7 +26,7 @@ from evalkit.records import (
 
 ALL = ("core", "edge", "docs")
 PASSING = {0.0: (), 0.25: ("edge",), 0.5: ("core",), 0.75: ("core", "edge"), 1.0: ALL}
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 TWO_ARMS = ("full", "baseline")
 SCORES = {
     "alpha": {"full": (1.0, 0.75), "baseline": (0.5, 0.25)},

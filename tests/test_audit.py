@@ -14,7 +14,7 @@ import tinyroot
 from forging import Forger
 from typer.testing import CliRunner
 
-from evalkit import files, gates, tables, usage
+from evalkit import files, gates, prices, tables
 from evalkit import plan as planning
 from evalkit import run as running
 from evalkit.analysis import analyse
@@ -27,7 +27,7 @@ from evalkit.registration import load_registration, seal
 
 LEVEL = tinyroot.isolation()
 CONSENT = {"allow_unsandboxed": LEVEL == "none"}
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 N_TRIALS = 6
 READINGS = {"drift", "report", "proofs"}
 """Findings about what lies beside the run."""

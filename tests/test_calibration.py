@@ -12,7 +12,7 @@ import pytest
 import synthetic
 from conftest import REPOSITORY
 
-from evalkit import files, registration, stats, usage
+from evalkit import prices, registration, stats
 from evalkit.analysis import analyse, contrasts, facts, tallies
 from evalkit.calibration import N_AT_ONCE, calibrate, choose, telling
 from evalkit.calibration.judging import Claim, as_reported, outcomes_of
@@ -21,7 +21,7 @@ from evalkit.calibration.scenarios import SCENARIOS, Scenario, Spread
 from evalkit.errors import InputError
 from evalkit.schedule import blocks_of
 
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 Z_95 = 1.959964
 N_RUNS, N_MIXED = 400, 120
 MIXED = Scenario("mixed", 8, 2, 4, Spread((0.5,), 0.35, (4,), (-0.3, 0.3)), (0.0, 0.15))

@@ -8,7 +8,7 @@ import pytest
 import synthetic
 from synthetic import MODEL, attempts, infrastructure, record, register, result, step
 
-from evalkit import files, registration, tables, usage
+from evalkit import prices, registration, tables
 from evalkit.analysis import analyse
 from evalkit.gates import judge
 from evalkit.records import (
@@ -21,7 +21,7 @@ from evalkit.records import (
     Treatment,
 )
 
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 FINISHED = (Ended.FINISHED, 0, 1.0)
 VENDOR = "https://api.anthropic.com"
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from crashes import assert_exactly_the_plan, copy_of, n_lost, results, whole
 
-from evalkit import files, usage
+from evalkit import prices
 from evalkit import run as running
 from evalkit.analysis import analyse
 from evalkit.errors import StoppedEarlyError
@@ -195,7 +195,7 @@ def test_a_clock_that_goes_back_changes_no_number(finished, sealed, tmp_path):
 
 
 def _scores(run: Path) -> object:
-    rates = usage.parse_rates(files.package_data("prices.toml"))
+    rates = prices.rates()
     journal = read_journal(run / "journal.jsonl")
     found = analyse(load_registration(run), journal, rates)
     return found.checks, found.flow, found.usage

@@ -7,13 +7,13 @@ import pytest
 import synthetic
 from synthetic import attempts, infrastructure, record, register, result, step
 
-from evalkit import files, gates, usage
+from evalkit import gates, prices
 from evalkit.analysis import analyse
 from evalkit.records import Regraded, Treatment, TrialKey
 
 ALL = ("core", "edge", "docs")
 SIX = ("a", "b", "c", "d", "e", "f")
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 
 
 def clear(key):

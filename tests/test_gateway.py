@@ -21,7 +21,7 @@ from conftest import REPOSITORY
 from messages_stub import digest, message_events, message_of, response_events
 from realroot import StubProcess
 
-from evalkit import files, process, sandbox
+from evalkit import prices, process, sandbox
 from evalkit.errors import InfrastructureError, InputError
 from evalkit.gateway import Caps, Gateway, Header, Provider, Trial, contents
 from evalkit.gateway.accounts import Account, Taking
@@ -30,7 +30,6 @@ from evalkit.gateway.withheld import Secret, Stream
 from evalkit.records import Dialect, Exchange, Network, Passage
 from evalkit.sandbox import Mount
 from evalkit.transcript.rows import Tokens
-from evalkit.usage import parse_rates
 
 CANARY = "sk-canary-4b1d9e"
 MODEL = "claude-opus-5-5"
@@ -487,7 +486,7 @@ def test_what_is_not_offered_gets_an_honest_error_and_goes_nowhere(run, stub):
     assert [n["event"] for n in _notes(run)].count("refusal") == len(found)
 
 
-RATES = parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 COST = (35 * 4 + 100 * 5 + 200 * 8 + 28_173 * 0.2 + 308 * 20) / 1e6
 
 

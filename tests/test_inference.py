@@ -9,7 +9,7 @@ import pytest
 import synthetic
 from synthetic import infrastructure, register, result, step
 
-from evalkit import arms, files, gates, stats, tables, usage
+from evalkit import arms, gates, prices, stats, tables
 from evalkit.analysis import analyse, sensitivity
 from evalkit.errors import InputError
 from evalkit.inputs import with_presets
@@ -17,7 +17,7 @@ from evalkit.plan import load_plan
 from evalkit.records import Corpus, Ended, Plan, Preset
 from evalkit.stats.tasks import t_quantile
 
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 ALL = ("core", "edge", "docs")
 EIGHT = tuple("abcdefgh")
 DECLARED = ("full against baseline",)

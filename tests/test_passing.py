@@ -6,11 +6,11 @@ import pytest
 import synthetic
 from synthetic import register, result, step
 
-from evalkit import files, gates, tables, usage
+from evalkit import gates, prices, tables
 from evalkit.analysis import analyse
 
 ALL = ("core", "edge", "docs")
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 FOUR = ("a", "b", "c", "d")
 
 

@@ -15,7 +15,7 @@ import pytest
 import synthetic
 from synthetic import register, result, step
 
-from evalkit import files, plots, usage
+from evalkit import plots, prices
 from evalkit.analysis import analyse
 from evalkit.gates import judge
 from evalkit.markup import Figure, Fold, Page, Prose
@@ -23,7 +23,7 @@ from evalkit.plots.drawing import BAND, GRID, styles
 from evalkit.records import Ended
 from evalkit.sanitise import sanitise
 
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 FIGURES = (
     "forest",
     "slopes",

@@ -9,15 +9,14 @@ import synthetic
 import tinyroot
 from msgspec.structs import replace
 
-from evalkit import files, probed, probes, probing, registration, skills, tables
+from evalkit import files, prices, probed, probes, probing, registration, skills, tables
 from evalkit import plan as planning
 from evalkit.analysis import analyse
 from evalkit.conclusions import RoutingCell
 from evalkit.errors import DriftError, InputError
 from evalkit.records import Candidate, Selection
-from evalkit.usage import parse_rates
 
-RATES = parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 PROBES = tuple(
     probes.Probe(name, f"query of {name}", expected, category)

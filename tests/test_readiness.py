@@ -9,13 +9,13 @@ import pytest
 import synthetic
 from synthetic import infrastructure, register, result, step
 
-from evalkit import files, gates, readiness, tables, usage
+from evalkit import gates, prices, readiness, tables
 from evalkit.analysis import analyse
 from evalkit.errors import InputError
 from evalkit.records import GateRule, GateSeal, Kind, Layout
 
 ALL = ("core", "edge", "docs")
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 GATE = {"design": Layout.GATE, "gate_rule": GateRule(1, 2)}
 ARMS = ("baseline", "injected")
 

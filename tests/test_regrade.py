@@ -11,7 +11,7 @@ import tinyroot
 from forging import Forger
 from typer.testing import CliRunner
 
-from evalkit import files, gates, sandbox, scoring, standing, tables, usage
+from evalkit import files, gates, prices, sandbox, scoring, standing, tables
 from evalkit import plan as planning
 from evalkit import run as running
 from evalkit.analysis import analyse
@@ -29,7 +29,7 @@ from evalkit.regrade.again import UNGRADED
 
 LEVEL = tinyroot.isolation()
 CONSENT = {"allow_unsandboxed": LEVEL == "none"}
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 N_TRIALS = 6
 
 

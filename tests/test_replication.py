@@ -9,11 +9,11 @@ import pytest
 import synthetic
 from synthetic import register, result, step
 
-from evalkit import files, registration, tables, usage
+from evalkit import prices, registration, tables
 from evalkit.analysis import analyse
 from evalkit.records import Arm, ArmSeal, Home, Wording
 
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 
 
 def seal(name, digests, *, source, home=Home.ALL, prompt=Wording.BARE):

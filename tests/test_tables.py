@@ -9,12 +9,12 @@ import pytest
 import synthetic
 from synthetic import attempts, infrastructure, record, register, result, step
 
-from evalkit import files, tables, usage, wording
+from evalkit import prices, tables, wording
 from evalkit.analysis import analyse
 from evalkit.gates import judge
 from evalkit.markup import Column, Figure, Fold, Page, Prose, Table
 
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 HOSTILE = '<b onmouseover="x">&"'
 
 

@@ -7,11 +7,11 @@ import pytest
 import synthetic
 from synthetic import register, result, step
 
-from evalkit import files, stats, tables, usage
+from evalkit import prices, stats, tables
 from evalkit.analysis import analyse
 from evalkit.records import Call, Ended, Limits
 
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 LIMIT_S = 100.0
 TWO = ("full", "baseline")
 CASE = ("a",)

@@ -7,12 +7,12 @@ import pytest
 import synthetic
 from synthetic import register, result, step
 
-from evalkit import files, registration, tables, usage
+from evalkit import prices, registration, tables
 from evalkit.analysis import analyse
 from evalkit.conclusions import NONE, Received
 from evalkit.records import Candidate, Output, Program, Selection, Treatment
 
-RATES = usage.parse_rates(files.package_data("prices.toml"))
+RATES = prices.rates()
 ALL = ("core", "edge", "docs")
 TWO = ("full", "baseline")
 AT_HOME = ("skill-a", "skill-b")

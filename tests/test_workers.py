@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import tinyroot
 
-from evalkit import files, standing, usage
+from evalkit import files, prices, standing
 from evalkit import plan as planning
 from evalkit import run as running
 from evalkit.analysis import analyse
@@ -75,7 +75,7 @@ def _evidence(run):
 
 
 def _analysis(run):
-    rates = usage.parse_rates(files.package_data("prices.toml"))
+    rates = prices.rates()
     journal = read_journal(run / "journal.jsonl")
     found = analyse(load_registration(run), journal, rates)
     scored = [c for c in found.contrasts if c.measure != "wall_s"]

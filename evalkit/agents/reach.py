@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from evalkit import files, usage
+from evalkit import prices, usage
 from evalkit.agents.protocol import Credential, Vendor
 from evalkit.errors import InfrastructureError, InputError
 from evalkit.records import Access, Dialect, Plan, Request
@@ -121,7 +121,7 @@ def check_caps(plan: Plan, *, held: bool) -> None:
 
 
 def _has_price(plan: Plan) -> bool:
-    rates = usage.parse_rates(files.package_data("prices.toml"))
+    rates = prices.rates()
     one = Request(0, plan.model, 1, 0, 0, 0, 1, source="plan")
     return usage.price(one, rates, accounting=plan.accounting) is not None
 

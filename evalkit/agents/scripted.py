@@ -11,7 +11,7 @@ import random
 import uuid
 from pathlib import Path
 
-from evalkit import corpus, files, reference, sandbox, usage
+from evalkit import corpus, files, prices, reference, sandbox, usage
 from evalkit.agents import claude, common
 from evalkit.agents.policy import Behaviour, Policy, load_policy
 from evalkit.agents.protocol import Command, Reading, Task
@@ -62,7 +62,7 @@ class Scripted:
     def __init__(self, root: Path, cases: tuple[Case, ...], policy: Policy) -> None:
         self._root = root
         self._cases = {case.id: case for case in cases}
-        self._rates = usage.parse_rates(files.package_data("prices.toml"))
+        self._rates = prices.rates()
         self.policy = policy
 
     def seal(self) -> AgentSeal:

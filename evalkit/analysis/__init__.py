@@ -10,7 +10,7 @@ import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
-from evalkit import facts, files, readiness, stats
+from evalkit import facts, prices, readiness, stats
 from evalkit.analysis import (
     arrivals,
     attempts,
@@ -60,7 +60,6 @@ from evalkit.schedule import blocks_of
 from evalkit.usage import Rates
 
 PACKAGES = ("numpy", "scipy", "pandas", "msgspec")
-PRICES = "prices.toml"
 
 
 def analyse(
@@ -160,7 +159,7 @@ def _seals(
         analysis_source=registration.analysis_source,
         analysis_source_found=source_digests()[1],
         rates=registration.rates_digest,
-        rates_found=rates_digest or files.sha256(files.package_data(PRICES)),
+        rates_found=rates_digest or prices.digest(),
         journal_head=journal.head,
         n_events=len(journal.events),
         agent=agent.name,

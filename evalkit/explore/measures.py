@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
-from evalkit import facts, files, usage, wording
+from evalkit import facts, prices, usage, wording
 from evalkit.explore.index import Transcript
 from evalkit.explore.trial import FoundTrial
 from evalkit.explore.turns import TurnKind, Turns
@@ -129,7 +129,7 @@ def _of_result(found: FoundTrial) -> dict[str, _Taken]:
     result = found.result
     requests = facts.requests_of(result)
     bound = facts.is_understated(result)
-    rates = usage.parse_rates(files.package_data("prices.toml"))
+    rates = prices.rates()
     calls = facts.calls_of(result)
     grades = [step.grade for step in facts.steps_of(result) if step.grade]
     passed = sum(check.passed for grade in grades for check in grade.checks)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from evalkit import files, usage, wording
+from evalkit import prices, usage, wording
 from evalkit.explore.index import Transcript
 from evalkit.explore.items import Item
 from evalkit.records import Request
@@ -33,7 +33,7 @@ class Spending:
         models = list(getattr(transcript.session, "models", ()))
         only = models[0] if len(models) == 1 else ""
         n_requests = None if transcript.kind is Kind.CODEX_STREAM else 1
-        rates = usage.parse_rates(files.package_data("prices.toml"))
+        rates = prices.rates()
         self._transcript = transcript
         self._starts = array("I")
         self._usd: list[float | None] = []

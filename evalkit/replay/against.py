@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit import files, usage
+from evalkit import prices
 from evalkit.analysis import analyse
 from evalkit.conclusions import Analysis, Difference
 from evalkit.differences import differences
@@ -143,6 +143,5 @@ def _timeless_call(call: Call) -> Call:
 
 
 def _analysis(run: Path, until: str | None) -> Analysis:
-    rates = usage.parse_rates(files.package_data("prices.toml"))
     journal = read_journal(run / JOURNAL, until=until)
-    return analyse(load_registration(run), journal, rates)
+    return analyse(load_registration(run), journal, prices.rates())

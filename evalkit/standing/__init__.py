@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from evalkit import files, usage
+from evalkit import prices, usage
 from evalkit.journal import read_journal
 from evalkit.outcomes import MAX_ATTEMPTS
 from evalkit.records import (
@@ -100,7 +100,7 @@ class Standing:
     def __init__(self, folder: Path, registration: Registration) -> None:
         self._folder = folder
         self._registration = registration
-        rates = usage.parse_rates(files.package_data("prices.toml"))
+        rates = prices.rates()
         cost = partial(
             usage.dollars, rates=rates, accounting=registration.plan.accounting
         )
