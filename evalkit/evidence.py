@@ -7,6 +7,7 @@ evidence, and evidence without a line is concluded again, not paid for again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ import msgspec
 
 from evalkit import files
 from evalkit.errors import InputError
+from evalkit.outcomes import SELECT, TASK
 from evalkit.records import Delivery, Exchange, Record, Selection, Step, TrialKey
 
 T = TypeVar("T")
@@ -96,6 +98,11 @@ class StepEvidence:
         self.session = folder / "session"
         self.answers = folder / "answers.jsonl"
 
+    @property
+    def calls(self) -> dict[str, CallEvidence]:
+        """Its calls by purpose, in the order of the agent's; see `was_made`."""
+        return {SELECT: self.choice, TASK: self.task}
+
     def add_delivery(self, delivery: Delivery, selection: Selection | None) -> None:
         """Keep what the step was given."""
         delivered = Delivered(
@@ -140,6 +147,11 @@ class Evidence:
     def step(self, step: Step) -> StepEvidence:
         """The evidence of a step; its folder may not exist yet."""
         return StepEvidence(self.folder / step.folder)
+
+    def steps(self) -> Iterator[StepEvidence]:
+        """The evidence of every step that was begun, in order."""
+        for folder in sorted(path for path in self.folder.iterdir() if path.is_dir()):
+            yield StepEvidence(folder)
 
     def start(self, step: Step) -> StepEvidence:
         """Make a step's folder, empty even where a killed process left one."""

@@ -14,10 +14,9 @@ import msgspec
 
 from evalkit import files
 from evalkit.errors import DriftError, InputError
-from evalkit.evidence import SEAL, CallEvidence, StepEvidence
+from evalkit.evidence import SEAL, CallEvidence, Evidence, StepEvidence
 from evalkit.gateway import Rule, Taped, recording, rules_of
 from evalkit.journal import read_journal
-from evalkit.outcomes import SELECT, TASK
 from evalkit.records import Registration, ReplaySeal
 from evalkit.registration import load_registration
 from evalkit.standing import JOURNAL
@@ -74,9 +73,8 @@ class Tapes:
                 cure="remove the replay's folder, and replay again",
             )
         inside = f"trials/{key}/{numbers[n_ended]}/{step}"
-        kept = StepEvidence(self._run / inside)
-        evidence = {TASK: kept.task, SELECT: kept.choice}[purpose]
-        return _taped(self._run, f"{inside}/{purpose}", evidence)
+        kept = StepEvidence(self._run / inside).calls[purpose]
+        return _taped(self._run, f"{inside}/{purpose}", kept)
 
 
 def tapes_of(registration: Registration, root: Path, run: Path) -> Tapes | None:
@@ -84,21 +82,20 @@ def tapes_of(registration: Registration, root: Path, run: Path) -> Tapes | None:
     return Tapes(registration.replay, root, run) if registration.replay else None
 
 
-def recorded_calls(run: Path, attempt: Path) -> Iterator[Taped]:
+def recorded_calls(run: Path, evidence: Evidence) -> Iterator[Taped]:
     """What was recorded of each call of an attempt.
 
     Args:
         run: The recorded run.
-        attempt: Folder of the attempt's evidence, which holds its seal.
+        evidence: Of the attempt.
 
     Raises:
         InputError: A request was not recorded.
     """
-    for folder in sorted(path for path in attempt.iterdir() if path.is_dir()):
-        kept = StepEvidence(folder)
-        name = folder.relative_to(run).as_posix()
-        for purpose, evidence in ((SELECT, kept.choice), (TASK, kept.task)):
-            yield _taped(run, f"{name}/{purpose}", evidence)
+    for step in evidence.steps():
+        name = step.folder.relative_to(run).as_posix()
+        for purpose, kept in step.calls.items():
+            yield _taped(run, f"{name}/{purpose}", kept)
 
 
 def rules() -> tuple[Rule, ...]:
@@ -111,8 +108,8 @@ def varies_digest() -> str:
     return files.sha256(files.package_data(VARIES))
 
 
-def _taped(run: Path, name: str, evidence: CallEvidence) -> Taped:
-    rows = evidence.exchanges() if evidence.was_made else ()
+def _taped(run: Path, name: str, kept: CallEvidence) -> Taped:
+    rows = kept.exchanges() if kept.was_made else ()
     return recording.taped(run, name, rows)
 
 

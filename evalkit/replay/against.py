@@ -12,9 +12,8 @@ from evalkit import prices
 from evalkit.analysis import analyse
 from evalkit.conclusions import Analysis, Difference
 from evalkit.differences import differences
-from evalkit.evidence import Evidence, StepEvidence
+from evalkit.evidence import Evidence
 from evalkit.journal import read_journal
-from evalkit.outcomes import SELECT, TASK
 from evalkit.records import (
     Call,
     Exchange,
@@ -104,12 +103,10 @@ def exchanges_of(
     run: Path, key: TrialKey, attempt: int
 ) -> Iterator[tuple[str, tuple[Exchange, ...]]]:
     """The calls of an attempt by name, and their requests as the gateway saw them."""
-    folder = Evidence(run, key, attempt).folder
-    for step in sorted(path for path in folder.iterdir() if path.is_dir()):
-        kept = StepEvidence(step)
-        for purpose, call in ((SELECT, kept.choice), (TASK, kept.task)):
+    for step in Evidence(run, key, attempt).steps():
+        for purpose, call in step.calls.items():
             if call.was_made:
-                yield f"{step.name}/{purpose}", call.exchanges()
+                yield f"{step.folder.name}/{purpose}", call.exchanges()
 
 
 def _held(first: TrialResult, again: TrialResult | None, folder: Path) -> AttemptPlayed:

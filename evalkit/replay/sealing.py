@@ -122,5 +122,5 @@ def _check(run: Path, result: TrialResult) -> None:
             found=f"another, sealed as {evidence.digest()[:12]}",
             cure="restore the folder from a copy",
         )
-    for call in tapes.recorded_calls(run, evidence.folder):
+    for call in tapes.recorded_calls(run, evidence):
         recording.check(call)
