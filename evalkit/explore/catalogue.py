@@ -7,6 +7,7 @@ from pathlib import Path
 from evalkit import registration
 from evalkit.errors import InputError
 from evalkit.evidence import attempts_kept
+from evalkit.explore.telling import Teller
 from evalkit.explore.trial import (
     FoundTrial,
     find_trial,
@@ -145,8 +146,8 @@ class Catalogue:
             return found.run
 
 
-def listed(run: str, found: FoundTrial) -> ListedAttempt:
-    """An attempt as a reader chooses from it."""
+def listed(run: str, found: FoundTrial, tell: Teller) -> ListedAttempt:
+    """An attempt as a reader chooses from it; `tell` takes secrets out of texts."""
     kept = transcripts_of(found)
     tasks = [one for one in kept if not one.is_choice] or kept
     grades = [step.grade for step in found.result.steps] if found.result else []
@@ -154,8 +155,8 @@ def listed(run: str, found: FoundTrial) -> ListedAttempt:
         run=run,
         key=str(found.trial.key),
         attempt=found.attempt,
-        standing=standing(found),
-        damage=found.damage,
+        standing=tell(standing(found)),
+        damage=found.damage and tell(found.damage),
         simulated=found.simulated,
         n_failed=sum(not c.passed for grade in grades if grade for c in grade.checks),
         transcripts=tuple(

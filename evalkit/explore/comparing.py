@@ -106,7 +106,10 @@ class Comparison:
             keys=(sides[0].key, sides[1].key),
             arms=self._arms,
             standings=(tell(sides[0].standing), tell(sides[1].standing)),
-            damages=(sides[0].damage, sides[1].damage),
+            damages=(
+                sides[0].damage and tell(sides[0].damage),
+                sides[1].damage and tell(sides[1].damage),
+            ),
             stamp=found.stamp,
             measures=tuple((tell(m.name), *shown_sides(m)) for m in found.measures),
             parts=tuple(_listed(part, found, tell) for part in found.parts),

@@ -18,6 +18,7 @@ from evalkit.explore.items import FILTERS
 from evalkit.explore.pairing import find_other
 from evalkit.explore.panels import offered, panel
 from evalkit.explore.redaction import Redactor
+from evalkit.explore.telling import Teller
 from evalkit.explore.timeline import timeline
 from evalkit.explore.trial import FoundTrial, transcripts_of
 from evalkit.explore.viewing import N_ITEMS, View
@@ -107,7 +108,7 @@ class Session:
 
     def _trial(self, question: asked.Trial) -> Any:
         found = self._catalogue.trial(question.run, question.key, question.attempt)
-        return listed(question.run, found)
+        return listed(question.run, found, Teller(self._redactor()))
 
     def _open(self, question: asked.Open) -> dict[str, Any]:
         found = self._catalogue.trial(question.run, question.key, question.attempt)
