@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from evalkit import wording
 from evalkit.conclusions import Difference
 from evalkit.records import CheckResult, Grade, StepResult, TrialResult
 
@@ -70,5 +71,4 @@ def _reason(*checks: CheckResult | None) -> str:
 
 
 def _brief(value: object) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+    return wording.begin(msgspec.json.encode(value).decode(), MAX_SHOWN)

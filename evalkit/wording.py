@@ -17,6 +17,16 @@ def stamped(text: str, stamp: str | None) -> str:
     return text if stamp is None else f"{text} ({stamp})"
 
 
+def begin(text: str, n_chars: int) -> str:
+    """A text; of a longer one so many characters, and that it goes on."""
+    return text if len(text) <= n_chars else f"{text[:n_chars]}..."
+
+
+def printable(text: str) -> str:
+    """A text that a terminal prints and does not obey: control characters spelled out."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def score(value: float | None) -> str:
     """A score or share in 0..1, to two digits after the point."""
     return NOT_REPORTED if value is None else f"{value:.2f}"

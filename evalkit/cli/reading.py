@@ -1,4 +1,4 @@
-"""Commands that look: at a run, a library, a corpus, this machine."""
+"""Commands that look: at a run, a corpus, this machine."""
 
 from __future__ import annotations
 

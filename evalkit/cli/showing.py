@@ -12,7 +12,6 @@ from evalkit.cli.options import HERE, JsonOption, RootOption, show
 
 if TYPE_CHECKING:
     from evalkit.explore.binding import ExportedPages
-    from evalkit.explore.export import Exported
     from evalkit.explore.redaction import Redactor
     from evalkit.explore.trial import FoundTrial
 
@@ -85,7 +84,7 @@ class _Pages:
         self.redactor = _redactor(on=redacts)
         self._as_json = as_json
 
-    def tell(self, made: Exported | ExportedPages) -> None:
+    def tell(self, made: ExportedPages) -> None:
         """Say what was written."""
         from evalkit.explore.export import written_lines
 

@@ -29,8 +29,7 @@ def bar(unit: str) -> Generator[Callable[[int, int], None]]:
 
 def one_line(text: str) -> str:
     """A text on one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
+    return wording.begin(" ".join(text.split()), MAX_LINE)
 
 
 def share(found: Proportion) -> str:

@@ -11,7 +11,14 @@ import msgspec
 from evalkit import wording
 from evalkit.explore.account import account
 from evalkit.explore.article import Entry, Renderer
-from evalkit.explore.binding import Binder, Leaf, Piece, clear, neighbours
+from evalkit.explore.binding import (
+    Binder,
+    ExportedPages,
+    Leaf,
+    Piece,
+    clear,
+    neighbours,
+)
 from evalkit.explore.index import Transcript
 from evalkit.explore.page import contents, document, grid, told_hidden, write_page
 from evalkit.explore.redaction import Redactor
@@ -20,7 +27,6 @@ from evalkit.explore.summary import summary_lines
 from evalkit.explore.telling import Teller
 from evalkit.markup import escape
 from evalkit.paged import INDEX
-from evalkit.records import Record
 
 MAX_LISTED = 1_500
 """Entries that the index lists; the pages list their own."""
@@ -28,14 +34,10 @@ _HEADS = ("Page", "Items", "Begins", "Holds")
 _MANY = {"summary": "summaries"}
 
 
-class Exported(Record, frozen=True):
-    """What was written: the index first; what it hides by kind, items it cut."""
+class Exported(ExportedPages, frozen=True):
+    """The pages of a transcript, and how many items they hold."""
 
-    index: str
-    pages: tuple[str, ...]
     n_items: int
-    redacted: dict[str, int]
-    n_cut: int
 
 
 def written_lines(index: str, n_pages: int, redacted: Mapping[str, int]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from evalkit import wording
 from evalkit.explore.binding import (
     Binder,
     ExportedPages,
@@ -24,7 +25,6 @@ from evalkit.explore.telling import Teller
 from evalkit.explore.turns import Turn
 from evalkit.markup import escape
 from evalkit.paged import INDEX
-from evalkit.wording import n_of
 
 MAX_LISTED = 800
 """Rows of all parts that the index lists; the pages have them all."""
@@ -174,7 +174,7 @@ def _listed(
         for row in part.rows[:most]
     ]
     n_more = len(part.rows) - len(rows)
-    more = f"<p>And {n_of(n_more, 'more row')}: the pages have them.</p>"
+    more = f"<p>And {wording.n_of(n_more, 'more row')}: the pages have them.</p>"
     heads = ("Row", *arms, "Came out")
     return grid(f"Turns of {part.title}", heads, rows) + (more if n_more else "")
 
@@ -182,6 +182,5 @@ def _listed(
 def _deed(turn: Turn | None, tell: Teller) -> str:
     if turn is None:
         return "\N{EM DASH}"
-    deed = tell_deed(turn, tell)
-    deed = deed if len(deed) <= MAX_DEED else f"{deed[:MAX_DEED]}..."
+    deed = wording.begin(tell_deed(turn, tell), MAX_DEED)
     return f'<span class="meta">{escape(named(turn))}</span> {escape(deed)}'

@@ -10,7 +10,7 @@ from evalkit.explore.page import warning
 from evalkit.explore.pairing import Pair, Part, Side, Stood
 from evalkit.explore.telling import Teller
 from evalkit.explore.turns import Turn
-from evalkit.wording import n_of
+from evalkit.wording import n_of, printable
 
 
 def told(found: Pair, tell: Teller) -> Pair:
@@ -80,10 +80,7 @@ def pair_lines(found: Pair, tell: Teller) -> list[str]:
             cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)
         ]
         lines.append("  ".join([first.ljust(widths[0]), *cells]))
-    return [
-        "".join(c if c.isprintable() else repr(c)[1:-1] for c in tell(line))
-        for line in lines
-    ]
+    return [printable(tell(line)) for line in lines]
 
 
 def _counted(part: Part) -> str:

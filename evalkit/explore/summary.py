@@ -32,7 +32,10 @@ def summary_lines(found: Account) -> list[str]:
             f"  synthetic  {wording.n_of(found.n_synthetic, 'message')} of the CLI's "
             "own, no requests"
         )
-    return [_printable(line) for line in [*lines, *_subagents(found), *_faults(found)]]
+    return [
+        wording.printable(line)
+        for line in [*lines, *_subagents(found), *_faults(found)]
+    ]
 
 
 def _subagents(found: Account) -> list[str]:
@@ -89,7 +92,3 @@ def _counts(counts: dict[str, int]) -> str:
 
 def _rest(n: int) -> list[str]:
     return [f"    and {n - MAX_LISTED:,} more"] if n > MAX_LISTED else []
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Self
 
+from evalkit import wording
 from evalkit.explore.redaction import OVERLAP, Redactor
 
 MAX_CHARS = 100_000
@@ -49,12 +50,12 @@ class Teller:
     def name(self, text: str | None) -> str:
         """A short text on one line, such as a name."""
         line = " ".join((text or "").split())
-        return self.redactor(line if len(line) <= MAX_NAME else f"{line[:MAX_NAME]}...")
+        return self.redactor(wording.begin(line, MAX_NAME))
 
     def line(self, text: str) -> str:
         """How a text begins, on one line; what it hides is not counted."""
         told = self.quietly(" ".join(text[:LINE_SEEN].split()))
-        return told if len(told) <= MAX_LINE else f"{told[:MAX_LINE]}..."
+        return wording.begin(told, MAX_LINE)
 
     def quietly(self, text: str) -> str:
         """A text that is told elsewhere too, without counting again what it hides."""

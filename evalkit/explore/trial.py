@@ -214,7 +214,7 @@ def trial_lines(found: FoundTrial) -> list[str]:
                 f"    {mark} {check.id} (weight {check.weight}) {check.reason}"
             )
     lines += [f"  {kept.what}: {kept.path}" for kept in transcripts_of(found)]
-    return ["".join(c if c.isprintable() else repr(c)[1:-1] for c in x) for x in lines]
+    return [wording.printable(line) for line in lines]
 
 
 def standing(found: FoundTrial) -> str:

@@ -42,7 +42,6 @@ class Turn(Record, frozen=True):
     Its texts are beginnings of those of the transcript, as they stand there: they go
     through a `Teller` before they are shown.
 
-
     What subagents did lies in the turn of the call that launched them, and is not
     compared.
 

@@ -67,9 +67,8 @@ class Cluster:
         try:
             return self._await(worker, future)
         finally:
-            with suppress(
-                Exception
-            ):  # of a scheduler that is gone there is none to end
+            # Of a scheduler that is gone there is none to end.
+            with suppress(Exception):
                 future.cancel()
 
     def wait_for(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
