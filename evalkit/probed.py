@@ -16,11 +16,13 @@ from evalkit.analysis.choices import Pick
 from evalkit.analysis.routes import accuracy
 from evalkit.conclusions import Analysis, Probed, Unlike
 from evalkit.errors import InputError
-from evalkit.probes import KEPT, Answered, Probe, routed_arm, score
+from evalkit.probes import KEPT, Answered, Probe, expect_answers, routed_arm, score
 from evalkit.records import ArmSeal, Registration, Selection
 
 PROBES = "probes"
 _FOLDERS = "probes-*"
+MAX_SHOWN = 300
+"""Characters of what others wrote that a report shows."""
 
 
 def with_probes(analysis: Analysis, registration: Registration, runs: Path) -> Analysis:
@@ -40,18 +42,19 @@ def with_probes(analysis: Analysis, registration: Registration, runs: Path) -> A
     probed: list[Probed] = []
     unlike: list[Unlike] = []
     for path in sorted(runs.glob(f"{_FOLDERS}/{KEPT}")):
-        name = path.relative_to(runs).as_posix()
+        name = _shown(path.relative_to(runs).as_posix())
         try:
             data = files.read_regular(path)
             answered = files.decode_json(data, Answered, name)
             why = _why_unlike(answered, registration, arm)
             if why is None:
+                expect_answers(name, answered, set(arm.skills))
                 kept = name, files.sha256(data)
                 probed.append(_probed(answered, registration, arm, kept))
         except InputError as error:
             why = f"cannot be read: expected {error.expected}, found {error.found}"
         if why:
-            unlike.append(Unlike(name, why))
+            unlike.append(Unlike(name, _shown(why)))
     found = msgspec.structs.replace(
         analysis, probed=tuple(probed), probed_unlike=tuple(unlike)
     )
@@ -111,8 +114,8 @@ def _probed(
         **msgspec.structs.asdict(found),
         file=kept[0],
         sha256=kept[1],
-        at=answered.at,
-        library=answered.library,
+        at=_shown(answered.at),
+        library=_shown(answered.library),
         library_digest=answered.library_digest,
         asked=asked,
         simulated=answered.simulated,
@@ -120,6 +123,12 @@ def _probed(
         n_calls=answered.n_calls,
         categories=scores.categories,
     )
+
+
+def _shown(text: str) -> str:
+    """A text of others, of bounded length and such that it can be written."""
+    whole = text.encode("utf-8", "backslashreplace").decode()
+    return whole if len(whole) <= MAX_SHOWN else f"{whole[:MAX_SHOWN]}..."
 
 
 def _pick(probe: Probe, selection: Selection) -> Pick:

@@ -6,6 +6,7 @@ has them answered, by the ranking alone or by a model; `score` judges any answer
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -98,20 +99,68 @@ def load_probes(path: Path, library: Library) -> tuple[Probe, ...]:
             an expected skill is not in the library.
     """
     probes = files.convert(files.read_toml(path), ProbesFile, path).probe
-    ids = [probe.id for probe in probes]
+    expect_proper(path, probes, {skill.name for skill in library.skills})
+    return probes
+
+
+def expect_proper(where: object, probes: Sequence[Probe], names: set[str]) -> None:
+    """Refuse probes that are not right by themselves.
+
+    Args:
+        where: Where they stand.
+        probes: The probes.
+        names: Skills of the library.
+
+    Raises:
+        InputError: As `load_probes` does.
+    """
+    ids = Counter(probe.id for probe in probes)
     for probe in probes:
-        where = f"{path} probe {probe.id!r}"
-        names = {skill.name for skill in library.skills}
-        files.expect_subset(where, "skills", set(probe.expected), names)
-        if ids.count(probe.id) > 1 or not probe.query.strip() or probe.category == ALL:
+        at = f"{where} probe {probe.id!r}"
+        files.expect_subset(at, "skills", set(probe.expected), names)
+        if ids[probe.id] > 1 or not probe.query.strip() or probe.category == ALL:
             raise InputError(
-                where,
+                at,
                 expected=f"an id of its own, a query, a category other than {ALL!r}",
-                found=f"id {ids.count(probe.id)} times, query {probe.query!r}, "
+                found=f"id {ids[probe.id]} times, query {probe.query!r}, "
                 f"category {probe.category!r}",
                 cure="mend this probe",
             )
-    return probes
+
+
+def expect_answers(where: object, answered: Answered, names: set[str]) -> None:
+    """Refuse answers that no ranking and no model can have given.
+
+    Args:
+        where: Where they stand.
+        answered: The answers, with their probes.
+        names: Skills of the library.
+
+    Raises:
+        InputError: A probe is not right by itself; or a skill is not in the library,
+            or was picked from other candidates than its own; or the counts are none.
+    """
+    expect_proper(where, answered.probes, names)
+    for name, selection in answered.answers.items():
+        picked = {selection.picked} if selection.picked else set[str]()
+        ranked = {candidate.skill for candidate in selection.candidates}
+        files.expect_subset(f"{where} answer {name!r}", "skills", ranked, names)
+        files.expect_subset(
+            f"{where} answer {name!r}",
+            "candidates",
+            picked,
+            ranked,
+        )
+    most = len(answered.probes) if answered.agent else 0
+    is_known = answered.format == FORMAT
+    if not is_known or not answered.probes or not 0 <= answered.n_calls <= most:
+        raise InputError(
+            where,
+            expected=f"format {FORMAT}, one probe at least, 0 to {most} calls",
+            found=f"format {answered.format}, {len(answered.probes)} probes, "
+            f"{answered.n_calls} calls",
+            cure="restore the file from a copy",
+        )
 
 
 def open_probes(root: Path, source: str, library: Library) -> tuple[Probe, ...]:
@@ -161,16 +210,12 @@ def score(
     files.expect_same(
         "answers to probes", "ids", {probe.id for probe in probes}, set(answers)
     )
-    groups = list(dict.fromkeys(probe.category for probe in probes))
     found = {p.id: label(p.expected, answers[p.id], plan) for p in probes}
-    rows = [
-        _score(
-            group,
-            [found[p.id] for p in probes if group in {p.category, ALL}],
-            plan.confidence,
-        )
-        for group in (*groups, ALL)
-    ]
+    groups: defaultdict[str, list[Labelled]] = defaultdict(list)
+    for probe in probes:
+        groups[probe.category].append(found[probe.id])
+    groups[ALL] = list(found.values())
+    rows = [_score(name, own, plan.confidence) for name, own in groups.items()]
     return ProbeScores(
         library=library,
         asked=asked,

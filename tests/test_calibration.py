@@ -2,7 +2,9 @@
 
 import json
 import math
+import os
 import random
+import signal
 import subprocess
 import sys
 from itertools import pairwise
@@ -18,7 +20,7 @@ from evalkit.calibration import N_AT_ONCE, calibrate, choose, telling
 from evalkit.calibration.judging import Claim, as_reported, outcomes_of
 from evalkit.calibration.planting import ALIKE, LIKE_THESE, arm_of, plant, score_law
 from evalkit.calibration.scenarios import SCENARIOS, Scenario, Spread
-from evalkit.errors import InputError
+from evalkit.errors import InfrastructureError, InputError
 from evalkit.schedule import blocks_of
 
 RATES = prices.rates()
@@ -82,6 +84,15 @@ def test_every_number_of_workers_gives_the_same():
     one, two = (calibrate(chosen, n_runs=60, seed=7, n_workers=n) for n in (1, 2))
     assert one == two
     assert one.rows != calibrate(chosen, n_runs=60, seed=8).rows
+
+
+def _killed(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_ends_it_and_is_told():
+    with pytest.raises(InfrastructureError, match="was killed"):
+        calibrate(choose(["3x2x1"]), n_runs=1, seed=1, n_workers=2, judge=_killed)
 
 
 def test_no_run_is_counted_twice():

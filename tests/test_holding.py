@@ -68,6 +68,20 @@ def test_each_time_that_it_is_busy_again_all_wait_longer_up_to_a_longest_time(cl
     assert found == [0, 10, 50, 210, 370, 530]
 
 
+def test_a_provider_that_stays_busy_for_ever_is_asked_as_seldom_as_before(clock):
+    found = _leave(Holding(None, 10, clock), *[BUSY] * 600, WELL)
+    assert found[-1] - found[-2] == 160
+
+
+def test_one_that_left_early_and_came_back_late_is_heeded_as_the_first(clock):
+    holding = Holding(None, 10, clock)
+    holding.hear(0, BUSY)
+    holding.hear(10, WELL)
+    clock.now_s = 20
+    holding.hear(0, BUSY)
+    assert _leave(holding, WELL) == [30]
+
+
 def test_once_it_has_time_again_a_wait_is_as_short_as_the_first(clock):
     assert _leave(Holding(None, 10, clock), BUSY, BUSY, WELL, BUSY, WELL) == [
         *(0, 10, 50),
@@ -128,6 +142,7 @@ def test_no_more_are_under_way_than_may_be_and_they_leave_as_they_came():
         ("Mon, 30 Nov 2026 09:00:00 GMT", 0.0),
         ("soon", None),
         ("-1", None),
+        (f"Mon, 30 Nov {10**20} 10:00:05 GMT", None),
     ],
 )
 def test_a_retry_after_is_seconds_or_a_date(said, seconds):

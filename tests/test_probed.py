@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 
 import pytest
@@ -138,6 +139,14 @@ def test_the_ranking_alone_and_a_model_stand_side_by_side(root, sealed, asked, l
         (lambda a: replace(a, agent=replace(a.agent, version="2")), "made 2"),
         (lambda a: replace(a, agent=replace(a.agent, simulated=True)), "SIMULATED"),
         (lambda a: replace(a, answers={}), "cannot be read"),
+        (lambda a: replace(a, probes=(), answers={}, n_calls=0), "one probe at least"),
+        (lambda a: replace(a, probes=a.probes * 2), "id 2 times"),
+        (lambda a: replace(a, n_calls=8), "8 calls"),
+        (lambda a: replace(a, agent=None), "5 calls"),
+        (lambda a: _answer(a, picked="nobody's"), "candidates named nobody's"),
+        (lambda a: _answer(a, candidates=(Candidate("x", 1.0),)), "skills named x"),
+        (lambda a: replace(a, format=2), "found format 2"),
+        (lambda a: replace(a, plan=replace(a.plan, model="m" * 10**6)), "mmm..."),
     ],
 )
 def test_answers_of_another_run_are_named_and_none_of_their_numbers(
@@ -151,6 +160,26 @@ def test_answers_of_another_run_are_named_and_none_of_their_numbers(
     said = tables.probes(found)
     assert why in said.text
     assert "What was chosen" not in said.text
+
+
+def _answer(asked, **changes):
+    """Answers of which the first is another."""
+    other = replace(asked.answers["right"], **changes)
+    return replace(asked, answers=asked.answers | {"right": other})
+
+
+def test_the_same_asked_at_one_time_twice_is_told_twice(root, sealed, asked):
+    said = tables.probes(analysed(root, sealed, asked, asked))
+    names = [row[0] for row in said.parts[0].rows]
+    assert len(names) == 2
+    assert all(f"probes-{n}/probes.json" in name for n, name in enumerate(names))
+
+
+def test_a_folder_whose_name_is_no_text_is_shown(root, sealed, asked):
+    probing.keep(asked, root / "runs" / os.fsdecode(b"probes-\xff"))
+    said = tables.probes(analysed(root, sealed)).text
+    assert r"probes-\udcff/probes.json" in said
+    assert said.encode()
 
 
 def test_a_file_that_is_none_is_named(root, sealed):
@@ -179,8 +208,14 @@ def test_of_many_skills_only_those_taken_for_others_have_a_column(root, sealed, 
     names = [f"skill-{n}" for n in range(10)]
     many = tuple(probes.Probe(n, n, (n,), "direct") for n in names)
     picked = dict(zip(names, ["skill-1", *names[1:]], strict=True))
-    answers = {n: Selection(RANKED, skill, "model") for n, skill in picked.items()}
-    found = analysed(root, sealed, replace(asked, probes=many, answers=answers))
+    auto = replace(sealed.arms[0], skills=tuple(names))
+    ranked = tuple(Candidate(name, 1.0) for name in names)
+    answers = {n: Selection(ranked, skill, "model") for n, skill in picked.items()}
+    found = analysed(
+        root,
+        registration.seal(replace(sealed, arms=(auto, sealed.arms[1]))),
+        replace(asked, probes=many, answers=answers),
+    )
     matrix = tables.probes(found).parts[2].parts[1]
     heads = [column.head for column in matrix.columns]
     assert heads == ["Called for", "That very skill", "skill-1", "none"]

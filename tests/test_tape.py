@@ -14,8 +14,11 @@ from realroot import CREDENTIAL, provider
 
 from evalkit import files
 from evalkit.errors import InputError
-from evalkit.gateway import Gateway, Header, Provider, Trial, recording
+from evalkit.gateway import Gateway, Header, Provider, Trial, contents, recording
+from evalkit.gateway.contents import UnreadableError
 from evalkit.gateway.notes import Notes
+from evalkit.gateway.passing import returned_headers
+from evalkit.gateway.sources import DepartedError
 from evalkit.gateway.tape import Tape
 from evalkit.gateway.terms import Kept, Taped
 from evalkit.gateway.varying import Varying, rules_of
@@ -50,7 +53,7 @@ def _ask(endpoint, body):
     """Status and body of an answer; how it broke where it did."""
     parts = urlsplit(endpoint.url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
-    headers = {"x-api-key": endpoint.token}
+    headers = {"x-api-key": endpoint.token, "x-odd": "no text in UTF-8: \xff"}
     connection.request("POST", "/v1/messages?beta=true", json.dumps(body), headers)
     reply = connection.getresponse()
     try:
@@ -180,6 +183,44 @@ def test_no_recording_holds_the_credential(recorded):
     for path in written:
         if "stub" not in path.parts:
             assert CREDENTIAL.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("value", ["\udcff", "a\x01b", "a\nb"])
+def test_what_is_no_text_stands_in_no_header(value):
+    assert dict(returned_headers({"x-odd": value, "x-even": "a é"})) == {
+        "x-even": "a é"
+    }
+
+
+def test_a_forged_recording_of_nothing_is_refused_by_name(tmp_path):
+    nothing = recording.Recording(tmp_path / "0001", Notes(tmp_path, str), SECRET)
+    row = Kept(1, Passage.COMPLETE, nothing.end(broken=False), "")
+    with pytest.raises(InputError, match="0001"):
+        recording.check(Taped(str(tmp_path), (row,)))
+
+
+def test_a_request_nested_too_deep_is_refused_or_departs(tmp_path):
+    said = set()
+    for depth in range(900, 1000, 2):
+        folder = tmp_path / str(depth)
+        folder.mkdir()
+        body = b'{"model":"m","input":%s1%s}' % (b"[" * depth, b"]" * depth)
+        kept = recording.Recording(folder / "0001", Notes(folder, str), SECRET)
+        kept.asked("/v1/messages", {}, body)
+        kept.answered(200, {})
+        row = Kept(1, Passage.COMPLETE, kept.end(broken=False), "")
+        tape = Tape(Taped(str(folder), (row,)), VARYING, Dialect.ANTHROPIC, SECRET)
+        try:
+            contents.read(body, {})
+            said.add(asyncio.run(_answered(tape, body)))
+        except (UnreadableError, DepartedError) as error:
+            said.add(type(error))
+    assert said == {200, UnreadableError, DepartedError}
+
+
+async def _answered(tape, body):
+    async with tape.ask("/v1/messages", CIMultiDict(), body) as answer:
+        return answer.status
 
 
 # --- answers that never ended -----------------------------------------------

@@ -20,9 +20,13 @@ the same contrasts is tested).
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -30,6 +34,7 @@ from evalkit.calibration.counting import Calibration, Row, row
 from evalkit.calibration.judging import Judge, Outcome, as_reported, outcomes_of
 from evalkit.calibration.planting import PLAN, arm_of, plant
 from evalkit.calibration.scenarios import Scenario, choose
+from evalkit.errors import InfrastructureError
 
 N_AT_ONCE = 50
 """Runs that a worker simulates before it gives them back."""
@@ -67,6 +72,9 @@ def calibrate(
         n_workers: Processes.
         judge: Makes the claims of a run.
         done: Told (runs done, of how many).
+
+    Raises:
+        InfrastructureError: A process was killed.
     """
     total = n_runs * sum(len(tuple(scenario.batches())) for scenario in scenarios)
     n_done = 0
@@ -107,12 +115,32 @@ def _mapper(n_workers: int) -> Generator[Callable[..., Iterator[list[Outcome]]]]
     """`map` over so many processes; in this one where that is one.
 
     Threads would take turns: nearly all of the work is Python's own. Processes start
-    anew instead of as copies, since a bar on the terminal has a thread. Ctrl-C is for
-    the one that waits for them, and where that one is killed, they end by themselves.
+    anew instead of as copies, since a bar on the terminal has a thread.
     """
     if n_workers == 1:
         yield map
         return
     anew = multiprocessing.get_context("spawn")
-    with anew.Pool(n_workers, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-        yield pool.imap
+    pool = ProcessPoolExecutor(n_workers, anew, _end_with_parent)
+    try:
+        yield pool.map
+    except BrokenProcessPool as error:
+        raise InfrastructureError(
+            "calibrate: a process that simulates runs was killed; see whether memory "
+            "ran out, then begin again, with fewer --workers"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Leave Ctrl-C to the process that waits, and end where that one is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -417,7 +417,7 @@ def decode_json(data: bytes, kind: type[T], where: object) -> T:
     """
     try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
             where,
             expected=f"a {kind.__name__} as evalkit wrote it",

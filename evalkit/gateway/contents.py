@@ -51,9 +51,14 @@ def read(body: bytes, marks: Mapping[str, str]) -> Contents:
         UnreadableError: It is no JSON object that names a model.
     """
     try:
-        request = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+        return _read(msgspec.json.decode(body), marks)
+    except msgspec.DecodeError as error:
         raise UnreadableError(f"the body is no JSON: {error}") from error
+    except RecursionError as error:
+        raise UnreadableError("the body is nested too deep") from error
+
+
+def _read(request: Any, marks: Mapping[str, str]) -> Contents:
     model = request.get("model") if isinstance(request, dict) else None
     if not isinstance(model, str):
         raise UnreadableError("the body names no model")

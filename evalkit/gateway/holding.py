@@ -19,7 +19,8 @@ BUSY = frozenset({429, 503, 529})
 """What a provider answers that has too much to do; others do not pass with time."""
 BUSY_KINDS = ("overloaded_error", "rate_limit_error")
 """What it calls that in a stream that began well."""
-MAX_GROWTH = RETRY_GROWTH**2
+MAX_GROWN = 2
+MAX_GROWTH = RETRY_GROWTH**MAX_GROWN
 
 
 class Heard(NamedTuple):
@@ -85,7 +86,8 @@ class Holding:
         self._n_in_row += is_news
         asked_s = seconds_of(heard.retry_after)
         if asked_s is None:
-            asked_s = self._wait_s * RETRY_GROWTH ** (self._n_in_row - 1)
+            n_before = min(max(self._n_in_row - 1, 0), MAX_GROWN)
+            asked_s = self._wait_s * RETRY_GROWTH**n_before
         until_s = self._monotonic() + min(asked_s, self._wait_s * MAX_GROWTH)
         self._until_s = max(self._until_s, until_s)
 
@@ -98,7 +100,7 @@ def seconds_of(retry_after: str | None, now: datetime | None = None) -> float | 
         return float(retry_after)
     try:
         until = parsedate_to_datetime(retry_after)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max((aware - (now or datetime.now(UTC))).total_seconds(), 0.0)

@@ -232,7 +232,7 @@ async def wait_all(tasks: set[asyncio.Task[object]], timeout_s: float) -> None:
 
 def sent_headers(given: Mapping[str, str], provider: Provider) -> CIMultiDict[str]:
     """A client's headers, with the credential in the place of its token."""
-    headers = CIMultiDict((k, v) for k, v in given.items() if k.lower() not in NOT_SENT)
+    headers = _texts(given, NOT_SENT)
     # What is compressed cannot be counted as it passes.
     headers["accept-encoding"] = "identity"
     bearer = "Bearer " if provider.header is Header.BEARER else ""
@@ -242,6 +242,13 @@ def sent_headers(given: Mapping[str, str], provider: Provider) -> CIMultiDict[st
 
 def returned_headers(given: Mapping[str, str]) -> CIMultiDict[str]:
     """A provider's headers, without those of its connection to us."""
+    return _texts(given, NOT_RETURNED)
+
+
+def _texts(given: Mapping[str, str], left_out: set[str]) -> CIMultiDict[str]:
+    """Headers but for some, and for those that are no text: nobody could keep them."""
     return CIMultiDict(
-        (k, v) for k, v in given.items() if k.lower() not in NOT_RETURNED
+        (k, v)
+        for k, v in given.items()
+        if k.lower() not in left_out and v.isprintable()
     )

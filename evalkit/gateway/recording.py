@@ -113,8 +113,8 @@ class Replayed:
                 "cannot be replayed",
             )
         self.kept = kept
-        self.asked = msgspec.json.decode(data[REQUEST], type=Asked)
-        self.head = msgspec.json.decode(data[HEAD], type=Head) if HEAD in data else None
+        self.asked = files.decode_json(data.get(REQUEST, b""), Asked, stem)
+        self.head = files.decode_json(data[HEAD], Head, stem) if HEAD in data else None
         self.body = data.get(BODY, b"")
 
 

@@ -60,11 +60,13 @@ class Tape:
         self, path: str, headers: CIMultiDict[str], body: bytes
     ) -> AsyncGenerator[Answer]:
         """The recorded answer; see `Source`."""
-        asked = Asked(
-            path, open_headers(headers, self._secret), msgspec.json.decode(body)
-        )
         try:
+            asked = Asked(
+                path, open_headers(headers, self._secret), msgspec.json.decode(body)
+            )
             found, varied = self._take(asked)
+        except RecursionError as error:
+            raise DepartedError("nested too deep to be compared") from error
         except InputError as error:  # changed since the replay began
             raise DepartedError(str(error)) from error
         if found.kept.passage is Passage.UNREACHABLE:

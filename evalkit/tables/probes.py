@@ -48,11 +48,11 @@ def probes(analysis: Analysis) -> Shown:
 
 
 def _who(analysis: Analysis, row: Probed) -> str:
-    """Who answered; with the time, where the same was asked more than once."""
+    """Who answered; with the file, where the same was asked more than once."""
     stamp = "SIMULATED: " if row.simulated else ""
     who = f"{stamp}{analysis.seals.model}" if row.asked else "the ranking alone"
     again = sum(one.asked == row.asked for one in analysis.probed) > 1
-    return f"{who}, {row.at}" if again else who
+    return f"{who}, {row.file}" if again else who
 
 
 def _details(who: str, row: Probed) -> Fold:
