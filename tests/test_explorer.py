@@ -155,6 +155,14 @@ def test_secrets_are_shown_until_somebody_hides_them(session, tmp_path):
     assert ask(session, "hello")["hides"]
 
 
+def test_what_became_of_an_attempt_hides_known_secrets_too(run):
+    session = Session(run, known=(KEY,))
+    of = {"run": str(run), "key": KEY}
+    assert KEY in ask(session, "trial", **of)["standing"]
+    ask(session, "redact", on=True)
+    assert KEY not in ask(session, "trial", **of)["standing"]
+
+
 # --- search and jumps ----------------------------------------------------------------
 
 

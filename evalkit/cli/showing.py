@@ -25,7 +25,7 @@ def show_transcript(
     ],
     trial: Annotated[
         str | None,
-        typer.Argument(metavar="[TRIAL]", help="Of the run, as case.arm.rN."),
+        typer.Argument(metavar="TRIAL", help="Of the run, as case.arm.rN."),
     ] = None,
     beside: Annotated[
         str | None,
