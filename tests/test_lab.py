@@ -32,6 +32,8 @@ MAX_ROWS = 80
 FRAMES = "new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
 """A list draws in the frame after it was scrolled."""
 LIST = ".explorer .panes > .scroll"
+KNOWN = "alpha.full.r2"
+"""A secret that the kernel knows by its value."""
 WIDE = {"width": 1300, "height": 1100}
 
 
@@ -112,12 +114,14 @@ def _long(path: Path) -> None:
 def shown(browser: Browser, root: Path, tmp_path_factory) -> Generator[Shown]:
     home = tmp_path_factory.mktemp("home")
     context = browser.new_context(viewport=WIDE)
-    with lab.serving(home, root) as served:
-        seen = lab.opened(context, served, "transcripts.ipynb")
-        seen.page.locator(".explorer").wait_for()
-        seen.page.locator(".explorer").scroll_into_view_if_needed()
-        yield Shown(seen.page, seen, root)
-        context.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KNOWN_TOKEN", KNOWN)
+        with lab.serving(home, root) as served:
+            seen = lab.opened(context, served, "transcripts.ipynb")
+            seen.page.locator(".explorer").wait_for()
+            seen.page.locator(".explorer").scroll_into_view_if_needed()
+            yield Shown(seen.page, seen, root)
+            context.close()
 
 
 def test_a_trial_is_chosen_and_read_with_its_checks_beside(shown):
@@ -326,6 +330,19 @@ def test_a_file_that_changed_is_told_and_can_be_opened_again(shown, tmp_path):
     page.click(".explorer .fault button >> text=Open it again")
     expect(page.locator(".explorer .fault")).to_be_hidden()
     expect(shown.rows.first).to_be_visible()
+
+
+def test_what_became_of_an_attempt_is_told_anew_where_secrets_are_hidden(shown):
+    page, run = shown.page, next((shown.root / "runs").iterdir()).name
+    page.select_option(".explorer [name=run]", run)
+    page.select_option(".explorer [name=arm]", "full")
+    page.select_option(".explorer [name=repeat]", "2")
+    standing = page.locator(".explorer .standing")
+    expect(standing).to_contain_text(KNOWN)
+    page.get_by_label("hide secrets").check()
+    expect(standing).not_to_contain_text(KNOWN)
+    page.get_by_label("hide secrets").uncheck()
+    expect(standing).to_contain_text(KNOWN)
 
 
 def test_it_is_dark_where_lab_is(shown):

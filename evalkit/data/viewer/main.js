@@ -101,7 +101,7 @@ class Explorer {
     if (this.pairs) this.compare(null);
     this.trouble.hidden = true;
     this.warn(opened.stamp);
-    this.standing.textContent = trial ? [trial.standing, trial.damage && `NOT AS SEALED: ${trial.damage}`].filter(Boolean).join(". ") : `${opened.path}: ${opened.kind}`;
+    this.tell(opened, trial);
     this.chosen = new Set();
     this.items.reset();
     this.kinds.replaceChildren(...Object.entries(opened.counts).filter(([, n]) => n).map(([name, n]) => make("button", {
@@ -112,6 +112,12 @@ class Explorer {
     this.list.reset(opened.n, LEVELS[this.items.level]);
     this.say(`${opened.n.toLocaleString("en")} items`);
     this.overview(opened);
+  }
+
+  /** What became of the attempt; of a file without a trial, which it is. */
+  tell(opened, trial) {
+    this.trial = trial;
+    this.standing.textContent = trial ? [trial.standing, trial.damage && `NOT AS SEALED: ${trial.damage}`].filter(Boolean).join(". ") : `${opened.path}: ${opened.kind}`;
   }
 
   async overview(opened) {
@@ -185,6 +191,10 @@ class Explorer {
     try {
       await this.wire.ask("redact", { on: this.hides.checked });
       if (!this.opened) return;
+      if (this.trial) {
+        const { run, key, attempt } = this.trial;
+        this.tell(this.opened, await this.wire.ask("trial", { run, key, attempt }));
+      }
       this.list.reset(this.list.n, LEVELS[this.items.level], this.list.current);
       this.aside.offer(this.opened.beside);
       if (this.pairs) await this.compare(this.pairing.question);
