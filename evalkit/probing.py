@@ -129,7 +129,7 @@ def open_routed(
             f"run {registration.run_id}",
             expected="an arm that chooses skills by routing",
             found=", ".join(seal.arm.name for seal in registration.arms),
-            cure="leave --for out and name a --library",
+            cure="leave --for out, ask the agent of a PLAN.toml, or name a --library",
         )
     source = library_source(sealed.arm, registration.plan) or "current"
     library = skills.open_library(root, source, name=sealed.arm.name)

@@ -147,6 +147,13 @@ def test_route_ranks_without_a_model(root):
     assert json.loads(done.stdout)["picked"] == "greeting"
 
 
+def test_probes_of_a_sealed_run_are_those_of_its_own_library(root):
+    asked = ("route", "--probes", "--for", "RUN", "--library", "mine")
+    done = _evalkit(*asked, root=root)
+    assert done.returncode == 2
+    assert "leave --library out" in done.stderr
+
+
 def test_doctor_names_every_thing_it_looked_at(root):
     found = json.loads(_evalkit("doctor", "--json", root=root).stdout)
     assert {"Python", "sandbox"} <= {finding["what"] for finding in found}

@@ -36,8 +36,9 @@ def route(
         typer.Option("--for", help="Sealed run: keep the answers for its report."),
     ] = None,
     library: Annotated[
-        str, typer.Option(help="Skills: folder or folder@ref.")
-    ] = "current",
+        str | None,
+        typer.Option(help="Skills: folder or folder@ref; default: current."),
+    ] = None,
     workers: WorkersOption = 2,
     root: RootOption = HERE,
     as_json: JsonOption = False,
@@ -53,12 +54,18 @@ def route(
         )
     if ask and for_run:
         raise typer.BadParameter("give --for RUN or --ask RUN, not both")
+    run = for_run if ask is None or _is_plan(ask) else ask
+    if run and library:
+        raise typer.BadParameter(
+            f"{run} has its own library, as it was sealed; leave --library out"
+        )
+    source = library or "current"
     if ask is not None:
-        _ask_probes(ask, library, workers, root, as_json)
+        _ask_probes(ask, source, workers, root, as_json)
     elif for_run is not None:
         _rank_probes(for_run, root, as_json)
     else:
-        found = skills.open_library(root, library, name="route")
+        found = skills.open_library(root, source, name="route")
         if query is not None:
             chosen = choose(Ranker(found).rank(query, n=DEFAULTS.n_candidates))
             asked = to_ask(chosen, DEFAULTS.min_rank_score)
@@ -67,9 +74,13 @@ def route(
         from evalkit.probes import open_probes
         from evalkit.probing import rank_probes
 
-        listed = open_probes(root, library, found)
+        listed = open_probes(root, source, found)
         scores = rank_probes(listed, found, datetime.now(UTC)).scores
         show(scores, as_json, console.probe_lines(scores))
+
+
+def _is_plan(ask: str) -> bool:
+    return ask.endswith(".toml")
 
 
 def _rank_probes(run: str, root: Path, as_json: bool) -> None:
@@ -95,7 +106,7 @@ def _ask_probes(ask: str, source: str, workers: int, root: Path, as_json: bool) 
     from evalkit.probing import ask_probes, open_asked, open_routed
     from evalkit.registration import load_registration
 
-    if ask.endswith(".toml"):
+    if _is_plan(ask):
         inputs = open_plan(load_plan(Path(ask)), root)
         library = skills.open_library(root, source, name="route")
         listed = open_probes(root, source, library)
