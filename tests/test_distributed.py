@@ -91,7 +91,8 @@ class Cluster:
     def work(self, name, **env):
         told = ("--nthreads", "1", "--resources", "agent=1", "--name", name)
         place = ("--no-nanny", "--no-dashboard", "--local-directory", self._folder)
-        started = self._start("worker", self.address, *told, *place, **env)
+        alone = ("--death-timeout", "60")  # where these tests were killed
+        started = self._start("worker", self.address, *told, *place, *alone, **env)
         self.workers[name] = started
         return started
 
