@@ -106,13 +106,13 @@ def test_the_first_difference_is_marked_and_linked_at_the_top(written):
     _, pages = written
     index = Path(pages[INDEX]).read_text()
     assert (
-        'href="01-begin/page-1.html#row2">row\N{NO-BREAK SPACE}2</a>: full, turn 1: Read'
+        'href="01-begin/page-1.html#row2">row\N{NO-BREAK SPACE}2</a>: only full, turn 1: Read'
         in index
     )
     page = Path(pages["01-begin/page-1.html"]).read_text()
     assert page.count("pair only-left first") == 1
     assert '<div class="pair only-left first" id="row2">' in page
-    assert "First difference. Row 2: only full" in page
+    assert "First difference in what was done. Row 2: only full" in page
 
 
 def test_totals_stand_on_the_first_page_with_their_difference(written):
@@ -168,6 +168,11 @@ def test_a_terminal_is_told_what_differs_first_and_the_totals(run):
     assert any("SIMULATED" in line for line in lines)
     assert "begin: what the agent did: 5 rows, 4 the same" in lines
     assert any(line.split() == ["turns", "18", "16", "+2"] for line in lines)
+    rows = [line.split("  ") for line in lines if line.startswith("  2 ")]
+    cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    assert cells[0][0] == "2"
+    assert cells[0][1].startswith("turn 1: Read README.md")
+    assert cells[0][2:] == ["-", "only full"]
     assert all(line.isprintable() for line in lines)
 
 
@@ -180,7 +185,10 @@ def test_the_command_tells_writes_and_refuses(run):
     told = json.loads(_show(*words, "baseline", "--json").stdout)
     assert told["parts"][0]["first"]["row"] == 2
     assert SECRET not in json.dumps(told)
-    assert "first in row 2: full, turn 1: Read" in _show(*words, "baseline").stdout
+    assert (
+        "first difference in what was done, row 2: only full, turn 1: Read"
+        in _show(*words, "baseline").stdout
+    )
     assert _show(*words, "alpha.baseline.r1", "--html").exit_code == 0
     folder = run / "transcripts" / "alpha.full.r1-beside-baseline"
     assert (folder / "01-begin" / "page-1.html").is_file()

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit.errors import InputError
+from evalkit.explore import alignment
 from evalkit.explore.alignment import MAX_CELLS, Key, align
 from evalkit.explore.index import Transcript
 from evalkit.explore.matching import Verdict, asks_otherwise, first_difference, match
@@ -68,15 +69,25 @@ def test_a_small_gap_is_aligned_at_best(left, right):
     worth = {(i, -1): 0 for i in range(-1, len(left))}
     worth |= {(-1, j): 0 for j in range(-1, len(right))}
     for i, j in product(range(len(left)), range(len(right))):
-        met = 3 if left[i] == right[j] else left[i].lower() == right[j].lower()
+        met = 4 if left[i] == right[j] else left[i].lower() == right[j].lower()
         ways = (worth[i - 1, j], worth[i, j - 1], worth[i - 1, j - 1] + met)
         worth[i, j] = max(ways)
     found = [
-        3 if left[i] == right[j] else 1
+        4 if left[i] == right[j] else 1
         for i, j in align(_keys(left), _keys(right))
         if i is not None and j is not None
     ]
     assert sum(found) == worth[len(left) - 1, len(right) - 1]
+
+
+@pytest.mark.parametrize("most", [0, MAX_CELLS])
+def test_a_part_in_common_meets_before_what_is_only_kindred(most, monkeypatch):
+    """In a gap of any size."""
+    monkeypatch.setattr(alignment, "MAX_CELLS", most)
+    left = [Key("b", "write", frozenset("b")), Key("ls", "run")]
+    one, other = (Key(name, "write", frozenset(name)) for name in ("abc", "de"))
+    assert (0, 0) in align(left, [one, other])
+    assert (0, 1) in align(left, [other, one])
 
 
 @pytest.mark.parametrize("n_keys", [1, 3, 40, 5000])
@@ -189,6 +200,24 @@ def test_the_same_call_that_fails_on_one_side_differs(tmp_path):
     assert rows[1].verdict is Verdict.DIFFERS
 
 
+def test_turns_meet_on_a_file_whatever_else_was_called_beside_it(tmp_path):
+    """Not on the tool of their first call."""
+    others = [("Edit", {**EDIT, "file_path": f"/w/{name}.py"}) for name in "bc"]
+    calls = [
+        sessions.call(*one, f"t{n}")
+        for n, one in enumerate([others[0], ("Edit", EDIT)])
+    ]
+    asked = sessions.row("user", sessions.text("Please do it."))
+    both = sessions.row("assistant", *calls, message="m1")
+    last = sessions.row("assistant", sessions.call(*others[1], "t9"), message="m2")
+    right = _turns(sessions.write(tmp_path / "right", asked, both, last))
+    rows = match(_of(tmp_path, ("Edit", EDIT)), right)
+    assert [row.verdict.value for row in rows] == ["same", "differs", "only right"]
+    assert _first(rows) == (
+        "2: full, turn 1: Edit /w/a.py; baseline, turn 1: Edit /w/b.py, Edit /w/a.py."
+    )
+
+
 def test_results_alone_are_told_and_part_nothing(tmp_path):
     left, right = sessions.acts(TESTS), sessions.acts(TESTS)
     right[-1]["message"]["content"][0]["content"] = "in 0.2 s"
@@ -207,10 +236,12 @@ def test_a_turn_of_one_side_alone_names_what_the_other_did_instead(tmp_path):
     ]
     assert (
         _first(rows)
-        == "2: full, turn 1: Read README.md; baseline, turn 1: Bash pytest -q."
+        == "2: only full, turn 1: Read README.md; baseline, turn 1 (row 3): Bash pytest -q."
     )
     ended = _rows(tmp_path, [TESTS, "Done."], [TESTS])
-    assert _first(ended) == '3: full, turn 2: says "Done."; baseline has ended.'
+    assert _first(ended) == '3: only full, turn 2: says "Done."; baseline has ended.'
+    other = _first(_rows(tmp_path, [TESTS], [TESTS, "Done."]))
+    assert other == '3: only baseline, turn 2: says "Done."; full has ended.'
 
 
 def test_tools_without_a_telling_argument_meet_by_all_they_were_given(tmp_path):

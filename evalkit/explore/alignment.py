@@ -1,31 +1,36 @@
-"""Two sequences side by side: equal keys meet, then kindred ones. Pure.
+"""Two sequences side by side: equal keys meet, then those that share a part. Pure.
 
-A small gap is aligned at best, by the algorithm of Needleman and Wunsch. In a larger
-one, keys that each side holds once are anchors, as in a patience diff, with gaps
-between them; where there are none, the k-th of a key meets the k-th of it on the
-other side. So time and memory grow with the length of the sides, whatever they hold.
+Kindred keys meet last. A small gap is aligned at best, by the algorithm of Needleman
+and Wunsch. In a larger one, keys that each side holds once are anchors, as in a
+patience diff, with gaps between them; where there are none, the k-th of a key meets
+the k-th of it on the other side. So time and memory grow with the length of the
+sides, whatever they hold.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 MAX_CELLS = 250_000
 """Left times right of a gap that is aligned at best: five hundred on a side."""
-EQUAL, KINDRED = 3, 1
-"""What it is worth that two keys are equal, or kindred only."""
+EQUAL, SHARING, KINDRED = 4, 2, 1
+"""What it is worth that two keys are equal, share a part, or are kindred only."""
 _BOTH, _LEFT, _RIGHT = range(3)
 """Ways through the cells of a gap."""
 
 
 class Key(NamedTuple):
-    """What an element is: `exact` meets its equal, `kind` its kindred."""
+    """What an element is: `exact` meets its equal, `kind` its kindred.
+
+    Each of `parts` meets an element that has it too, whatever else either has.
+    """
 
     exact: Hashable
     kind: Hashable
+    parts: frozenset[Hashable] = frozenset()
 
 
 class Meeting(NamedTuple):
@@ -96,38 +101,56 @@ def _anchors(
 ) -> list[tuple[int, int]]:
     """Pairs that are alone of their key on each side, the most that keep the order.
 
-    Without any, pairs that are the k-th of their key; then those of their kind.
+    Without any, pairs that are the k-th of their key; then those that share a part,
+    then those of their kind.
     """
     mine = left[gap.left : gap.left_end]
     theirs = right[gap.right : gap.right_end]
-    for name in ("exact", "kind"):
-        keys = [[getattr(key, name) for key in side] for side in (mine, theirs)]
-        alone = [_alone(side) for side in keys]
-        counted = [_counted(side) for side in keys]
+    for names in (_exact, _parts, _kind):
+        named = [
+            [(n, name) for n, key in enumerate(side) for name in names(key)]
+            for side in (mine, theirs)
+        ]
+        alone = [_alone(side) for side in named]
+        counted = [_counted(side) for side in named]
         for ours, others in (alone, counted):
             pairs = [(n, others[key]) for key, n in ours.items() if key in others]
             if pairs:
-                kept = _rising(sorted(pairs))
+                kept = _rising(pairs)
                 return [(gap.left + i, gap.right + j) for i, j in kept]
     return []
 
 
-def _alone(keys: list[Hashable]) -> dict[Hashable, int]:
-    counts = Counter(keys)
-    return {key: n for n, key in enumerate(keys) if counts[key] == 1}
+def _exact(key: Key) -> Iterable[Hashable]:
+    return (key.exact,)
 
 
-def _counted(keys: list[Hashable]) -> dict[Hashable, int]:
+def _parts(key: Key) -> Iterable[Hashable]:
+    return key.parts
+
+
+def _kind(key: Key) -> Iterable[Hashable]:
+    return (key.kind,)
+
+
+def _alone(named: list[tuple[int, Hashable]]) -> dict[Hashable, int]:
+    counts = Counter(name for _, name in named)
+    return {name: n for n, name in named if counts[name] == 1}
+
+
+def _counted(named: list[tuple[int, Hashable]]) -> dict[Hashable, int]:
     seen: Counter[Hashable] = Counter()
     found: dict[Hashable, int] = {}
-    for n, key in enumerate(keys):
-        found[key, seen[key]] = n
-        seen[key] += 1
+    for n, name in named:
+        found[name, seen[name]] = n
+        seen[name] += 1
     return found
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of pairs, which rise on the left, that rises on the right."""
+    """The longest part of pairs that rises on both sides."""
+    # Of pairs that are one place on the left, the last first: no two of them rise.
+    pairs = sorted(pairs, key=lambda pair: (pair[0], -pair[1]))
     ends: list[int] = []
     last: list[int] = []
     before: list[int] = []
@@ -178,4 +201,6 @@ def _at_best(
 def _worth(key: Key, other: Key) -> int:
     if key.exact == other.exact:
         return EQUAL
+    if not key.parts.isdisjoint(other.parts):
+        return SHARING
     return KINDRED if key.kind == other.kind else 0

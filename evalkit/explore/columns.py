@@ -9,10 +9,10 @@ from pathlib import Path
 from evalkit.explore.article import Article, Renderer
 from evalkit.explore.binding import MAX_PAGE_BYTES, Piece
 from evalkit.explore.index import Transcript
-from evalkit.explore.matching import Row, Verdict, tell_deed, verdict_said
+from evalkit.explore.matching import FIRST, Row, Verdict, tell_deed, verdict_said
 from evalkit.explore.spending import Spending
 from evalkit.explore.telling import Teller
-from evalkit.explore.turns import Turn, TurnKind
+from evalkit.explore.turns import Turn
 from evalkit.markup import escape
 
 MAX_PIECE_BYTES = MAX_PAGE_BYTES // 2
@@ -59,7 +59,7 @@ def pieces(
         rows: Of a part.
         left: Its one side.
         right: Its other side.
-        first: The row that differs first.
+        first: The row in which something else was done first.
         tell: What texts go through.
     """
     for row in rows:
@@ -84,11 +84,6 @@ def pieces(
             yield Piece(html, (*([name] if name else []), *anchors), n=row.n)
 
 
-def named(turn: Turn) -> str:
-    """A turn by its kind and number."""
-    return turn.kind.value if turn.kind is TurnKind.CLI else f"{turn.kind} {turn.n}"
-
-
 def _chunks(pairs: Iterable[tuple[Article | None, Article | None]]) -> Iterator[_Chunk]:
     """Items of a row, as many together as a piece holds; once at least."""
     chunk: _Chunk = ([], [])
@@ -110,11 +105,11 @@ def _head(row: Row, verdict: str, tell: Teller, *, is_first: bool) -> str:
     said = f"Row {row.n}: {verdict}"
     if row.verdict is Verdict.SAME and row.left:
         said += f": {tell_deed(row.left, tell)}"
-    return f"First difference. {said}" if is_first else said
+    return f"{FIRST[:1].upper()}{FIRST[1:]}. {said}" if is_first else said
 
 
 def _side(column: Column, turn: Turn | None, articles: list[Article]) -> str:
-    what = f"{column.name}: {named(turn) if turn else 'nothing here'}"
+    what = f"{column.name}: {turn.name if turn else 'nothing here'}"
     inside = "".join(article.html for article in articles)
     return f'<div class="side"><p class="whose">{escape(what)}</p>{inside}</div>'
 

@@ -11,6 +11,8 @@ from evalkit.explore.turns import Turn, TurnKind
 from evalkit.records import Record
 
 MAX_CALLS_NAMED = 3
+FIRST = "first difference in what was done"
+"""Of prompts and words beside a call a row may tell a difference before."""
 
 
 class Verdict(StrEnum):
@@ -94,9 +96,13 @@ def first_difference(
         deed = tell_deed(row.left, tell)
         said = f"both {deed} (turns {row.left.n} and {row.right.n}), unlike in {named}"
         return First(row.n, f"{said}.")
-    mine = next((one.left for one in rest if one.left), None)
-    theirs = next((one.right for one in rest if one.right), None)
-    return First(row.n, f"{_did(left, mine, tell)}; {_did(right, theirs, tell)}.")
+    mine = next(((one.n, one.left) for one in rest if one.left), None)
+    theirs = next(((one.n, one.right) for one in rest if one.right), None)
+    sides = [_did(left, mine, row.n, tell), _did(right, theirs, row.n, tell)]
+    if not row.left:
+        sides.reverse()
+    alone = "" if row.left and row.right else "only "
+    return First(row.n, f"{alone}{'; '.join(sides)}.")
 
 
 def verdict_said(row: Row, left: str, right: str) -> str:
@@ -123,10 +129,13 @@ def tell_deed(turn: Turn, tell: Teller) -> str:
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 
-def _did(name: str, turn: Turn | None, tell: Teller) -> str:
-    if turn is None:
+def _did(name: str, there: tuple[int, Turn] | None, row: int, tell: Teller) -> str:
+    """What a side does next, and where that is, unless in the row spoken of."""
+    if there is None:
         return f"{name} has ended"
-    return f"{name}, turn {turn.n}: {tell_deed(turn, tell)}"
+    n, turn = there
+    later = "" if n == row else f" (row {n})"
+    return f"{name}, turn {turn.n}{later}: {tell_deed(turn, tell)}"
 
 
 def _row(n: int, left: Turn | None, right: Turn | None) -> Row:

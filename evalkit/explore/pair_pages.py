@@ -14,8 +14,8 @@ from evalkit.explore.binding import (
     clear,
     neighbours,
 )
-from evalkit.explore.columns import Column, anchor, named, pieces
-from evalkit.explore.matching import tell_deed, verdict_said
+from evalkit.explore.columns import Column, anchor, pieces
+from evalkit.explore.matching import FIRST, tell_deed, verdict_said
 from evalkit.explore.measures import shown_sides
 from evalkit.explore.page import document, grid, told_hidden, write_page
 from evalkit.explore.pair_summary import difference_said
@@ -130,7 +130,7 @@ def _index(found: Pair, made: list[_Made], tell: Teller) -> str:
     ]
     heads = ("Measure", *arms, f"{arms[0]} minus {arms[1]}")
     shown = [
-        "<h2>What differs first</h2>",
+        f"<h2>{FIRST[:1].upper()}{FIRST[1:]}</h2>",
         f"<ul>{''.join(firsts)}</ul>",
         f"<h2>Totals</h2>{grid('Totals of both trials', heads, totals)}",
     ]
@@ -168,7 +168,7 @@ def _listed(
             _link(part, made, row.n),
             _deed(row.left, tell),
             _deed(row.right, tell),
-            ("<b>first difference</b>: " if row.n == first else "")
+            (f"<b>{FIRST}</b>: " if row.n == first else "")
             + escape(verdict_said(row, *arms)),
         )
         for row in part.rows[:most]
@@ -183,4 +183,4 @@ def _deed(turn: Turn | None, tell: Teller) -> str:
     if turn is None:
         return "\N{EM DASH}"
     deed = wording.begin(tell_deed(turn, tell), MAX_DEED)
-    return f'<span class="meta">{escape(named(turn))}</span> {escape(deed)}'
+    return f'<span class="meta">{escape(turn.name)}</span> {escape(deed)}'

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import msgspec
 
-from evalkit.explore.matching import Row, Verdict
+from evalkit.explore.matching import FIRST, Row, Verdict, tell_deed, verdict_said
 from evalkit.explore.measures import shown_sides
 from evalkit.explore.page import warning
 from evalkit.explore.pairing import Pair, Part, Side, Stood
 from evalkit.explore.telling import Teller
 from evalkit.explore.turns import Turn
-from evalkit.wording import n_of, printable
+from evalkit.wording import NOT_APPLICABLE, begin, n_of, printable
+
+MAX_ROWS, MAX_DEED = 200, 50
+"""Rows of a part on a terminal, and characters of a turn."""
 
 
 def told(found: Pair, tell: Teller) -> Pair:
@@ -62,7 +67,7 @@ def difference_said(part: Part, found: Pair) -> str:
 
 
 def pair_lines(found: Pair, tell: Teller) -> list[str]:
-    """What differs first in each part, then the totals; without secrets."""
+    """Of each part what differs first, then its rows; then the totals; without secrets."""
     lines = [found.title]
     lines += [f"  {warning(found.stamp)}"] if found.stamp else []
     for stood in (found.left, found.right):
@@ -70,17 +75,49 @@ def pair_lines(found: Pair, tell: Teller) -> list[str]:
         lines += [f"  NOT AS SEALED: {stood.damage}"] if stood.damage else []
     for part in found.parts:
         lines.append(f"{part.title}: {_counted(part)}")
-        at = f"first in row {part.first.row}: " if part.first else ""
+        at = f"{FIRST}, row {part.first.row}: " if part.first else ""
         lines.append(f"  {at}{difference_said(part, found)}")
+        lines += _turns(part, (found.left.arm, found.right.arm), tell)
     heads = ("", found.left.arm, found.right.arm, "difference")
     rows = [heads, *((one.name, *shown_sides(one)) for one in found.measures)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *rest in rows:
-        cells = [
-            cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)
-        ]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]))
+    lines += _table(rows, str.rjust)
     return [printable(tell(line)) for line in lines]
+
+
+def _turns(part: Part, arms: tuple[str, str], tell: Teller) -> list[str]:
+    """The rows of a part, its turns side by side."""
+    if not part.rows:
+        return []
+    rows = [("row", *arms, "came out")]
+    for row in part.rows[:MAX_ROWS]:
+        sides = [_deed(turn, tell) for turn in (row.left, row.right)]
+        rows.append((str(row.n), sides[0], sides[1], verdict_said(row, *arms)))
+    n_more = len(part.rows) - MAX_ROWS
+    more = f"and {n_of(n_more, 'more row')}: --html writes them all"
+    lines = [*_table(rows, str.ljust), *([more] if n_more > 0 else [])]
+    return [f"  {line.rstrip()}" for line in lines]
+
+
+def _deed(turn: Turn | None, tell: Teller) -> str:
+    if turn is None:
+        return NOT_APPLICABLE
+    return begin(f"{turn.name}: {printable(tell_deed(turn, tell))}", MAX_DEED)
+
+
+def _table(
+    rows: Sequence[tuple[str, ...]], place: Callable[[str, int], str]
+) -> list[str]:
+    """Rows as lines: the first cell to the left, others placed in their columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [
+                first.ljust(widths[0]),
+                *(place(cell, n) for cell, n in zip(rest, widths[1:], strict=True)),
+            ]
+        )
+        for first, *rest in rows
+    ]
 
 
 def _counted(part: Part) -> str:

@@ -74,11 +74,21 @@ class Turn(Record, frozen=True):
     results: str
 
     @property
+    def name(self) -> str:
+        """Its kind and number, in words."""
+        return self.kind.value if self.kind is TurnKind.CLI else f"{self.kind} {self.n}"
+
+    @property
     def key(self) -> Key:
-        """What it is aligned by: its calls by tool and argument, else its words."""
+        """What it is aligned by: its calls by tool and argument, else its words.
+
+        One call that another turn has too is a part in common with it.
+        """
         if self.calls:
-            told = all(call.argument for call in self.calls)
-            return Key((self.calls, "" if told else self.inputs), self.calls[0].tool)
+            told = frozenset(call for call in self.calls if call.argument)
+            is_told = all(call.argument for call in self.calls)
+            exact = self.calls, "" if is_told else self.inputs
+            return Key(exact, self.calls[0].tool, told)
         return Key((self.kind, self.words), self.kind)
 
 

@@ -49,7 +49,7 @@ class Pairing {
   show(number) {
     this.number = number;
     const part = this.pair.parts[number];
-    this.first.replaceChildren(`${part.first === null ? "" : "What differs first: "}${part.sentence}`, " ",
+    this.first.replaceChildren(`${part.first === null ? "" : `First difference in what was done, row ${part.first + 1}: `}${part.sentence}`, " ",
       ...(part.first === null ? [] : [make("button", { type: "button", text: "Go there", onclick: () => this.goTo(part.first) })]));
     this.list.reset(part.verdicts.length, PAIR_HEIGHTS[this.items.level]);
     this.say(this.first.textContent);
@@ -78,7 +78,7 @@ class Pairing {
     const { arms } = this.pair;
     const isFirst = index === part.first;
     return make("div", { class: `pair ${data.verdict.replaceAll(" ", "-")}${isFirst ? " first" : ""}` },
-      make("p", { class: "verdict", text: `${SIGNS[data.verdict]} ${data.said}${isFirst ? " · what differs first" : ""}` }),
+      make("p", { class: "verdict", text: `${SIGNS[data.verdict]} ${data.said}${isFirst ? " · first difference in what was done" : ""}` }),
       make("div", { class: "sides" }, side(arms[0], data.left), side(arms[1], data.right)));
   }
 
