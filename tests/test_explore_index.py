@@ -1,6 +1,7 @@
 """The reading model: real sessions page by page, joined, filtered, searched."""
 
 import json
+import resource
 import shutil
 import time
 from collections import Counter
@@ -12,10 +13,14 @@ from hypothesis import strategies as st
 
 from evalkit.errors import InputError
 from evalkit.explore import account
+from evalkit.explore.article import Renderer
 from evalkit.explore.index import Transcript
 from evalkit.explore.items import Facet, Image, Item, ItemKind
+from evalkit.explore.redaction import Redactor
 from evalkit.explore.search import search
+from evalkit.explore.telling import Teller
 from evalkit.explore.timeline import timeline
+from evalkit.explore.values import value
 from evalkit.transcript import Tokens
 
 DATA = Path(__file__).parent / "data"
@@ -334,3 +339,127 @@ def test_a_timeline_holds_every_item_once_in_as_many_buckets_as_there_is_room(
 def test_a_strip_without_room_is_refused():
     with pytest.raises(InputError, match="one or more"):
         timeline(Transcript(REAL / MAIN), 0)
+
+
+# --- values that nothing of ours can hold --------------------------------------
+
+ODD = {
+    "deep": "[" * 700 + "]" * 700,
+    "deep in words": '"\\"[", ' + "[" * 150 + "]" * 150,
+    "large": "1e999",
+    "long": "9" * 5000,
+}
+_AROUND = (
+    '{"type":"tool_use","id":"t","name":"Bash","input":{"a":[%s]}}',
+    '{"type":"tool_use","id":"t","name":"Bash","input":[%s]}',
+    '{"type":"tool_result","tool_use_id":"t","content":[%s]}',
+    '{"type":"image","source":{"media_type":[%s],"data":"AAAA"}}',
+)
+_ODD_ROWS = {
+    "claude": [
+        '{"type":"user","sessionId":"s","message":{"content":"begin"}}',
+        *(
+            f'{{"type":"user","sessionId":"s","message":{{"content":[{one}]}}}}'
+            for one in _AROUND
+        ),
+        '{"type":"system","sessionId":"s","content":[%s]}',
+        '{"type":"result","sessionId":"s","content":[%s]}',
+    ],
+    "codex": [
+        '{"type":"session_meta","payload":{"id":"a"}}',
+        *(
+            f'{{"type":"response_item","payload":{{{one}}}}}'
+            for one in (
+                '"type":"function_call","name":"x","call_id":"c","arguments":[%s]',
+                '"type":"function_call_output","call_id":"c","output":[%s]',
+                '"type":"message","role":"user","content":[%s]',
+                '"type":"message","role":"user","content":[{"text":[%s]}]',
+            )
+        ),
+        '{"type":"event_msg","payload":{"type":"patch_apply_end","changes":{"x":[%s]}}}',
+        '{"type":"item.completed","item":{"type":"file_change","changes":[%s]}}',
+        '{"type":"item.completed","item":{"type":"mcp_tool_call","arguments":[%s]}}',
+    ],
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("rows", _ODD_ROWS.values(), ids=_ODD_ROWS)
+def test_a_value_that_nothing_of_ours_can_hold_is_told_as_it_was_written(
+    tmp_path, rows, odd
+):
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(row.replace("%s", odd) + "\n" for row in rows))
+    transcript = Transcript(path)
+    renderer = Renderer(Teller(Redactor()))
+    made = [renderer.article(item) for item in _all(transcript)]
+    assert len(made) == len(rows)
+    assert not transcript.select("error")
+    assert list(search(transcript, odd[-20:])) != []
+
+
+def test_arguments_within_a_text_may_be_what_nothing_of_ours_can_hold():
+    for odd in ODD.values():
+        assert value(f'{{"a":[{odd}]}}') == f'{{"a":[{odd}]}}'
+    assert value("no JSON") == "no JSON"
+    shallow = ['{"' * 500, "[" * 500, {"a": [{}] * 500}]
+    assert value(json.dumps(shallow)) == shallow
+
+
+def test_requests_of_any_size_are_counted(tmp_path):
+    most = 2**30 - 1
+    split = {"ephemeral_5m_input_tokens": most, "ephemeral_1h_input_tokens": most}
+    used = {"input_tokens": most, "output_tokens": most, "cache_creation": split}
+    row = _message("assistant", {"type": "text", "text": "x"})
+    row["message"]["usage"] = used | {"cache_read_input_tokens": most}
+    (item,) = _all(Transcript(_write(tmp_path / "s.jsonl", row)))
+    assert item.usage == Tokens(most, most, most, most, most)
+    assert account(tmp_path / "s.jsonl").n_bad_lines == 0
+
+
+# --- files beside, and files that change ---------------------------------------
+
+
+def test_a_session_may_have_more_subagents_than_files_may_be_open(tmp_path):
+    row = _message("user", {"type": "text", "text": "x"})
+    path = _write(tmp_path / "s.jsonl", row)
+    for n in range(60):
+        _write(tmp_path / "s" / "subagents" / f"agent-{n}.jsonl", row)
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    n_open = len([*Path("/proc/self/fd").iterdir()])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (n_open + 30, usual[1]))
+    try:
+        transcript = Transcript(path)
+        assert len(_all(transcript)) == 61
+        assert len(timeline(transcript)) == 61
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+
+
+def test_an_id_that_no_folder_can_have_names_no_subagents(tmp_path):
+    row = _message("user", {"type": "text", "text": "x"}) | {"sessionId": "s" * 300}
+    assert len(Transcript(_write(tmp_path / "s.jsonl", row))) == 1
+    assert account(tmp_path / "s.jsonl").session == "s" * 300
+
+
+def test_a_stray_of_a_subagent_with_half_a_character_is_its_sessions(tmp_path):
+    path = _write(tmp_path / "s.jsonl", _message("user", {"type": "text", "text": "x"}))
+    (tmp_path / "agent-a.jsonl").write_text(
+        '{"type":"user","sessionId":"s","message":{"content":"\\ud83d"}}\n'
+    )
+    (tmp_path / "agent-deep.jsonl").write_text("[" * 200_000)
+    assert [item.agent for item in _all(Transcript(path))] == [None, "a"]
+
+
+def test_a_file_that_changed_or_went_is_named(tmp_path):
+    blocks = [{"type": "text", "text": word * 40} for word in "abc"]
+    path = _write(tmp_path / "s.jsonl", _message("user", *blocks))
+    transcript = Transcript(path)
+    size = path.stat().st_size
+    row = json.dumps(_message("user", {"type": "text", "text": "x"}))
+    path.write_text(row.ljust(size - 1) + "\n")
+    with pytest.raises(InputError, match="other rows where its items were"):
+        _all(transcript)
+    path.unlink()
+    with pytest.raises(InputError, match="no such file"):
+        _all(transcript)

@@ -1,13 +1,15 @@
 """Secrets are taken out of what is exported, and little else is."""
 
+import json
 import time
 from pathlib import Path
 
 import pytest
 
+from evalkit.explore.article import Renderer
 from evalkit.explore.index import Transcript
-from evalkit.explore.redaction import Redactor, find_secrets, secrets_of
-from evalkit.explore.telling import Teller
+from evalkit.explore.redaction import OVERLAP, Redactor, find_secrets, secrets_of
+from evalkit.explore.telling import LINE_SEEN, MAX_NAME, Teller
 
 REAL = Path(__file__).parent / "data" / "transcripts"
 BODY = "MIIEpAIBAAKCAQEA7bq0d2Vt0m3pQWxvZ2l0eSBpcyBub3QgYSBjcmltZQ=="
@@ -115,6 +117,47 @@ def test_a_secret_across_a_cut_is_not_told_in_halves(n):
         told = Teller(Redactor(), max_chars=100)(text)
         assert ANTHROPIC[4:12] not in told
         assert ANTHROPIC[-8:] not in told
+
+
+KNOWN = "correct horse battery staple with a tail"
+
+
+@pytest.mark.parametrize("n", range(0, len(KNOWN), 5))
+def test_no_cut_tells_a_part_of_a_known_secret(n):
+    """What is redacted before a cut, and shorter then, moves nothing across it."""
+    keys = f"{ANTHROPIC * 9} "
+    tell = Teller(Redactor([KNOWN]), max_chars=1000)
+    before = "y" * (800 + OVERLAP - len(keys) - n)
+    after = "y" * (200 + OVERLAP - len(keys) - len(KNOWN) + n)
+    told = [
+        tell.name("x" * (MAX_NAME - n - 1) + f" {KNOWN}"),
+        tell.line(keys + "x" * (LINE_SEEN - len(keys) - n - 1) + f" {KNOWN}"),
+        tell(f"{keys}{before}{KNOWN}" + "z" * 3000),
+        tell("z" * 3000 + f"{KNOWN}{after} {keys}"),
+    ]
+    for text in told:
+        assert KNOWN[:5] not in text
+        assert KNOWN[-5:] not in text
+
+
+def test_a_line_as_it_stands_is_cut_and_says_so(tmp_path):
+    """It is a row of no known type, so all of it is shown, as far as there is room."""
+    row = {"type": "odd", "sessionId": "s", "x": "y" * 1540 + f" {KNOWN} " + "z" * 3000}
+    path = tmp_path / "s.jsonl"
+    asked = {"type": "user", "sessionId": "s", "message": {"content": "x"}}
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in (asked, row)))
+    *_, item = _items(path)
+    tell = Teller(Redactor([KNOWN]))
+    made = Renderer(tell).article(item).html
+    assert "[redacted: Known Secret]" in made
+    assert KNOWN[:5] not in made
+    assert "characters are left out here" in made
+    assert tell.n_cut == 1
+
+
+def test_a_token_longer_than_what_is_looked_at_together_is_taken_out_whole():
+    token = f"{JWT[:40]}{'Ab3' * 4000}.{'cD4' * 3000}.{'eF5' * 20}"
+    assert Redactor()(f"token {token} end") == "token [redacted: JSON Web Token] end"
 
 
 def test_what_is_cut_is_told_in_place():

@@ -150,7 +150,7 @@ def _joined(path: Path, kind: Kind, session: Session) -> tuple[SubagentFile, ...
         return ()
     found: list[SubagentFile] = []
     for file in subagents.files_of(path, session.id):
-        with file.open("rb") as opened:
+        with opening.opened(file) as opened:
             read = transcript.parse(opened)
         own = read.calls.chosen(Mark.OWN)
         session.calls.include(read.calls, Mark.JOINED)

@@ -17,6 +17,8 @@ from evalkit.markup import escape
 
 MAX_BYTES = 1_000_000
 """Of one item; what would be longer is told with fewer characters."""
+RAW_SHARE = 50
+"""How much less is told of a line as it stands than of a text that was said."""
 N_OPEN_LINES, N_OPEN_CHARS = 14, 2000
 """Of output: what stands open before the rest is folded."""
 N_OPEN_PROSE = {ItemKind.SUMMARY: 600, ItemKind.SKILL: 600, ItemKind.THINKING: 1500}
@@ -175,7 +177,11 @@ class Renderer:
             return _given(item, tell)
         if not item.text:
             return ""
-        text = tell(item.text)
+        if item.is_raw:
+            with tell.at_most(tell.max_chars // RAW_SHARE, again=False):
+                text = tell(item.text)
+        else:
+            text = tell(item.text)
         if item.facets & _TALK and not item.facets & (Facet.RESULT | Facet.BAD):
             return _talk(item.kind, text)
         made = output(text)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from evalkit.explore.items import Facet, Image, Part
+from evalkit.explore.values import value
 from evalkit.transcript import claude, rows
 from evalkit.transcript.rows import NOTHING
 
@@ -53,13 +54,6 @@ class Row(rows.Row, gc=False):
     outcome: msgspec.Raw = msgspec.field(default=NOTHING, name="toolUseResult")
 
 
-class Source(msgspec.Struct):
-    """Where a picture is."""
-
-    media_type: Any = None
-    data: msgspec.Raw = NOTHING
-
-
 class Inner(msgspec.Struct):
     """A row of a subagent inside a row of progress."""
 
@@ -82,7 +76,6 @@ class Outcome(msgspec.Struct):
 
 decode_progress = msgspec.json.Decoder(Progress).decode
 _decode_outcome = msgspec.json.Decoder(Outcome).decode
-_decode_source = msgspec.json.Decoder(Source).decode
 
 
 def parts(row: Row) -> list[Part]:
@@ -223,14 +216,13 @@ def _of_block(block: Block) -> dict[str, Any]:
     text = block.text or block.thinking or ""
     found: dict[str, Any] = {"text": text, "tool": block.name}
     if block.type.endswith("tool_use"):
-        given = bytes(block.input)
         return found | {
-            "text": given.decode(),
-            "input": msgspec.json.decode(given),
+            "text": bytes(block.input).decode(),
+            "input": value(block.input),
             "tool_use_id": block.id,
         }
     if block.type.endswith("tool_result"):
-        inside = msgspec.json.decode(block.content)
+        inside = value(block.content)
         return found | {
             "text": said(inside),
             "images": tuple(_images(inside)),
@@ -238,7 +230,7 @@ def _of_block(block: Block) -> dict[str, Any]:
             "tool_use_id": block.tool_use_id,
         }
     if block.type in {"image", "document"}:
-        return found | {"images": _image(_decode_source(_object(block.source)))}
+        return found | {"images": (_image(value(block.source)),)}
     return found
 
 
@@ -261,24 +253,19 @@ def _images(content: Any) -> list[Image]:
         if isinstance(block, dict) and block.get("type") == "image":
             source = block.get("source")
             if isinstance(source, dict):
-                data = str(source.get("data") or "")
-                found.append(Image(str(source.get("media_type")), len(data) * 3 // 4))
+                found.append(_image(source))
     return found
 
 
-def _image(source: Source) -> tuple[Image, ...]:
-    n_chars = max(len(bytes(source.data)) - 2, 0)
-    return (Image(str(source.media_type), n_chars * 3 // 4),)
-
-
-def _object(raw: msgspec.Raw) -> bytes:
-    data = bytes(raw)
-    return data if data.startswith(b"{") else b"{}"
+def _image(source: Any) -> Image:
+    told = source if isinstance(source, dict) else {}
+    data = str(told.get("data") or "")
+    return Image(str(told.get("media_type")), len(data) * 3 // 4)
 
 
 def _text_of(row: Row) -> str:
     """What a row without a message tells; empty where a reader needs its JSON."""
     for raw in (row.summary, row.result, row.content):
         if raw is not NOTHING and bytes(raw) != b"null":
-            return said(msgspec.json.decode(raw))
+            return said(value(raw))
     return row.error if isinstance(row.error, str) else ""

@@ -9,6 +9,7 @@ import msgspec
 from evalkit.explore.claude import said
 from evalkit.explore.given import CHANGES, PATCH_TOOL, edits_of, patch_in
 from evalkit.explore.items import Facet, Part
+from evalkit.explore.values import value
 from evalkit.transcript import codex
 from evalkit.transcript.codex import Item, Payload, Row
 
@@ -113,13 +114,13 @@ def _called(item: Item) -> dict[str, Any]:
     """A call that the stream tells with what came of it, or without."""
     given: dict[str, Any] = {}
     if item.type == CHANGES:
-        changes = _decoded(item.changes)
+        changes = value(item.changes)
         paths = [one.get("path") for one in changes] if _are_rows(changes) else changes
         given = {"path": ", ".join(map(str, paths or ())), "changes": changes}
     elif item.query is not None:
         given = {"query": item.query}
     else:
-        given = {"arguments": _given(_decoded(item.arguments))}
+        given = {"arguments": _given(value(item.arguments))}
     names = [str(name) for name in (item.server, item.tool) if name]
     return {
         "text": msgspec.json.encode(given).decode(),
@@ -143,10 +144,10 @@ def _kept(payload: Payload, part: Part) -> dict[str, Any]:
             "tool_use_id": payload.call_id,
         }
     if part.facets & Facet.RESULT:
-        text = said(_decoded(payload.output))
+        text = said(value(payload.output))
         return {"text": text, "tool_use_id": payload.call_id}
     if payload.type in PATCHES:
-        return {"text": _patched(_decoded(payload.changes))}
+        return {"text": _patched(value(payload.changes))}
     for raw in (payload.content, payload.summary, payload.message):
         text = _texts(raw)
         if text:
@@ -156,8 +157,8 @@ def _kept(payload: Payload, part: Part) -> dict[str, Any]:
 
 def _told_to(payload: Payload) -> Any:
     """What a tool was given, as it stands in the row."""
-    found = _decoded(payload.arguments) or _decoded(payload.input)
-    return found or _decoded(payload.action)
+    found = value(payload.arguments) or value(payload.input)
+    return found or value(payload.action)
 
 
 def _patched(changes: Any) -> str:
@@ -169,19 +170,10 @@ def _patched(changes: Any) -> str:
 
 
 def _texts(raw: msgspec.Raw) -> str:
-    found = _decoded(raw)
+    found = value(raw)
     return said(found) if found else ""
-
-
-def _decoded(raw: msgspec.Raw) -> Any:
-    return msgspec.json.decode(raw)
 
 
 def _given(found: Any) -> Any:
     """Arguments are JSON inside a text."""
-    if not isinstance(found, str):
-        return found
-    try:
-        return msgspec.json.decode(found)
-    except msgspec.DecodeError:
-        return found
+    return value(found) if isinstance(found, str) else found

@@ -19,8 +19,6 @@ from evalkit.transcript.kinds import Kind
 from evalkit.transcript.lines import FAULTS, TOO_LONG, decode
 from evalkit.transcript.rows import Tokens
 
-MAX_SHOWN = 2000
-"""Bytes shown of a line as it stands, where it is no row or has no text."""
 N_CLASSES = 5
 
 
@@ -75,16 +73,12 @@ class Transcript:
 
     def each(self, numbers: Iterable[int]) -> Iterator[Item]:
         """Items by their numbers, one by one."""
-        places, known = self._placed.places, None
-        found = _Read("", None, [])
-        with ExitStack() as stack:
-            opened = [stack.enter_context(file.open("rb")) for file in self.files]
-            for n in numbers:
-                place = places.place(n)
-                if place != known:
-                    found = self._read(opened[place.file], place)
-                    known = place
-                yield self._item(n, found)
+        known, found = None, _Read(b"", "", None, [])
+        for n, place, line in self._lines(numbers):
+            if place != known:
+                found = self._read(line)
+                known = place
+            yield self._item(n, found)
 
     def select(self, *names: str) -> array[int]:
         """Numbers of the items of some kinds, in order.
@@ -124,18 +118,12 @@ class Transcript:
 
     def times(self, numbers: Iterable[int]) -> list[str | None]:
         """When items were, as their rows say; nothing else of them is decoded."""
-        places = self._placed.places
         found: list[str | None] = []
-        with ExitStack() as stack:
-            opened = [stack.enter_context(file.open("rb")) for file in self.files]
-            for n in numbers:
-                place = places.place(n)
-                opened[place.file].seek(place.offset)
-                line = opened[place.file].read(place.size)
-                try:
-                    found.append(decode(line, _TIMED).timestamp)
-                except FAULTS:
-                    found.append(None)
+        for _n, _place, line in self._lines(numbers):
+            try:
+                found.append(decode(line, _TIMED).timestamp)
+            except FAULTS:
+                found.append(None)
         return found
 
     def cumulative(self, n: int) -> Tokens:
@@ -149,24 +137,49 @@ class Transcript:
             if tokens is not None:
                 yield n, self._placed.model(slot), tokens
 
-    def _read(self, opened: BinaryIO, place: Place) -> _Read:
-        opened.seek(place.offset)
-        line = opened.read(place.size)
-        head = line[:MAX_SHOWN].decode(errors="replace")
+    def _lines(self, numbers: Iterable[int]) -> Iterator[tuple[int, Place, bytes]]:
+        """The line of each item; one file is open at a time, however many there are."""
+        known, line = None, b""
+        with ExitStack() as stack:
+            opened: BinaryIO | None = None
+            for n in numbers:
+                place = self._placed.places.place(n)
+                if opened is None or known is None or place.file != known.file:
+                    stack.close()
+                    file = opening.opened(self.files[place.file])
+                    opened = stack.enter_context(file)
+                if place != known:
+                    opened.seek(place.offset)
+                    line = opened.read(place.size)
+                known = place
+                yield n, place, line
+
+    def _read(self, line: bytes) -> _Read:
         try:
             row = decode(line, self._decoder)
-            return _Read(head, row, self._form.parts(row))
+            return _Read(line, "", row, self._form.parts(row))
         except FAULTS as error:
-            return _Read(f"{error}\n{head}" if line else TOO_LONG, None, [])
+            return _Read(line, f"{error}\n" if line else TOO_LONG, None, [])
+
+    def _changed(self, file: int) -> InputError:
+        return InputError(
+            self.files[file],
+            expected="the file as it was when it was opened",
+            found="other rows where its items were",
+            cure="open it again",
+        )
 
     def _item(self, n: int, found: _Read) -> Item:
         places = self._placed.places
         facets, slot = places.facets[n], places.slot[n]
         told: dict[str, Any] = {"row": "", "text": "", "is_error": True}
         if found.row is not None:
+            if places.part[n] >= len(found.parts):
+                raise self._changed(places.file[n])
             told = self._form.fields(found.row, found.parts[places.part[n]])
         if not told["text"] and facets & (Facet.SYSTEM | Facet.UNKNOWN | Facet.BAD):
-            told["text"] = found.head
+            told["text"] = found.fault + found.line.decode(errors="replace")
+            told["is_raw"] = True
         usage, final = None, True
         if slot != NO_REQUEST:
             usage, final = self._placed.usage(slot)
@@ -193,9 +206,10 @@ _TIMED = msgspec.json.Decoder[Any](_Timed)
 
 
 class _Read(NamedTuple):
-    """A line as it was read: its head, its row where it is one, the row's parts."""
+    """A line as it was read: its fault, or its row where it is one, the row's parts."""
 
-    head: str
+    line: bytes
+    fault: str
     row: Any
     parts: list[Part]
 

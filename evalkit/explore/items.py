@@ -96,11 +96,12 @@ class Item(Record, frozen=True):
         agent: Id of the subagent whose file the line is in; None: the main file.
         row: Type of the line's row, with its subtype after a slash.
         text: What was said; of a call the input as JSON, of a result the output, of
-            a row that says nothing its line, cut.
+            a row that says nothing its line.
         tool: Name of the tool, of calls.
         tool_use_id: What ties a result to its call.
         input: What a tool was given.
         is_error: True where a result or a row says so.
+        is_raw: True where `text` is the line as it stands.
         images: Pictures in it.
         message_id: Of the request it belongs to.
         model: Who said it.
@@ -122,6 +123,7 @@ class Item(Record, frozen=True):
     tool_use_id: str | None = None
     input: Any = None
     is_error: bool = False
+    is_raw: bool = False
     images: tuple[Image, ...] = ()
     message_id: str | None = None
     model: str | None = None

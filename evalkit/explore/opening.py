@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +39,23 @@ def kind_of(path: Path) -> Kind:
     if kind is not None:
         return kind
     raise _wrong(path, _named(start, held))
+
+
+def opened(path: Path) -> BufferedReader:
+    """A file of a transcript, to be read.
+
+    Raises:
+        InputError: It is gone, or may not be read.
+    """
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(
+            path,
+            expected="a transcript's file that may be read",
+            found=(error.strerror or str(error)).lower(),
+            cure="bring it back, or allow to read it, and open the transcript again",
+        ) from error
 
 
 def _head(opened: BinaryIO) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from evalkit.explore import claude, codex, subagents
+from evalkit.explore import claude, codex, opening, subagents
 from evalkit.explore.items import Facet, Part
 from evalkit.transcript import claude as claude_rows
 from evalkit.transcript import codex as codex_rows
@@ -210,7 +210,7 @@ def _rows(
 ) -> Iterator[tuple[Place, T | None]]:
     """Each line that is not blank: where it lies, and its row; None: it is none."""
     number = 0
-    with path.open("rb") as opened:
+    with opening.opened(path) as opened:
         for chunk in chunks(opened):
             offset = chunk.start
             for row, line in zip(take(chunk), chunk.lines(), strict=True):

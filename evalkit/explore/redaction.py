@@ -71,15 +71,24 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The text, with `[redacted: kind]` for each secret."""
+        return self.part(text, 0, len(text))
+
+    def part(self, text: str, start: int, stop: int) -> str:
+        """What stands from `start` to `stop` in a text, as `__call__` tells it.
+
+        A secret that lies across an end is seen whole, and replaced whole.
+        """
         if not self.on or len(text) < MIN_CHARS:
-            return text
-        parts, done = [], 0
+            return text[start:stop]
+        parts, done = [], start
         for span in find_secrets(text, self._known):
+            if span.end <= start or span.start >= stop:
+                continue
             inside = "".join(_ESCAPE.findall(text[span.start : span.end]))
             parts += [text[done : span.start], f"[redacted: {span.kind}]", inside]
             self.counts[span.kind] += 1
             done = span.end
-        return "".join([*parts, text[done:]])
+        return "".join([*parts, text[done:stop]])
 
 
 def find_secrets(text: str, known: Iterable[str] = ()) -> list[Span]:
@@ -100,7 +109,7 @@ def find_secrets(text: str, known: Iterable[str] = ()) -> list[Span]:
     for start, piece in _pieces(plain):
         found += [
             Span(start + span.start, start + span.end, span.kind)
-            for span in (*_of_form(piece), *_of_name(piece))
+            for span in (*_of_form(piece, plain, start), *_of_name(piece))
         ]
     return [
         Span(places[span.start], places[span.end - 1] + 1, span.kind)
@@ -108,13 +117,17 @@ def find_secrets(text: str, known: Iterable[str] = ()) -> list[Span]:
     ]
 
 
-def _of_form(piece: str) -> Iterator[Span]:
+def _of_form(piece: str, text: str, at: int) -> Iterator[Span]:
+    """Secrets by their form in a piece, which begins `at` in a text.
+
+    What still belongs to one goes on in the text, where the piece has ended.
+    """
     for form in forms():
         for match in form.pattern.finditer(piece):
             start, end = _value(match)
             if not _is_harmless(piece, start, end, chosen=form.chosen):
-                rest = None if form.chosen else _REST.match(piece, end)
-                yield Span(start, rest.end() if rest else end, form.kind)
+                rest = None if form.chosen else _REST.match(text, at + end)
+                yield Span(start, rest.end() - at if rest else end, form.kind)
 
 
 def _of_name(piece: str) -> Iterator[Span]:

@@ -6,7 +6,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Self
 
-from evalkit import wording
 from evalkit.explore.redaction import OVERLAP, Redactor
 
 MAX_CHARS = 100_000
@@ -38,9 +37,9 @@ class Teller:
         self.n_cut += 1
         n_last = most // 5
         n_first = most - n_last
-        # A secret that lies across a cut is seen whole first.
-        first = self.redactor(text[: n_first + OVERLAP])[:n_first]
-        last = self.redactor(text[-n_last - OVERLAP :])[-n_last:]
+        first = self._beginning(text, n_first)
+        seen = text[-n_last - OVERLAP :]
+        last = self.redactor.part(seen, len(seen) - n_last, len(seen))
         left_out = len(text) - most
         return (
             f"{first}\n[cut: {left_out:,} of {len(text):,} characters are left out here;"
@@ -50,12 +49,16 @@ class Teller:
     def name(self, text: str | None) -> str:
         """A short text on one line, such as a name."""
         line = " ".join((text or "").split())
-        return self.redactor(wording.begin(line, MAX_NAME))
+        told = self._beginning(line, MAX_NAME)
+        return told if len(line) <= MAX_NAME else f"{told}..."
 
     def line(self, text: str) -> str:
         """How a text begins, on one line; what it hides is not counted."""
-        told = self.quietly(" ".join(text[:LINE_SEEN].split()))
-        return wording.begin(told, MAX_LINE)
+        line = " ".join(text[:LINE_SEEN].split())
+        counted = self.redactor.counts.copy()
+        told = self._beginning(line, MAX_LINE)
+        self.redactor.counts = counted
+        return told if len(line) <= MAX_LINE else f"{told}..."
 
     def quietly(self, text: str) -> str:
         """A text that is told elsewhere too, without counting again what it hides."""
@@ -63,6 +66,10 @@ class Teller:
         told = self.redactor(text)
         self.redactor.counts = counted
         return told
+
+    def _beginning(self, text: str, n: int) -> str:
+        """How a text begins; a secret that lies across the cut is seen whole."""
+        return self.redactor.part(text[: n + OVERLAP], 0, n)
 
     @contextmanager
     def at_most(self, max_chars: int, *, again: bool = True) -> Generator[Self]:

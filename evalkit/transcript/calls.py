@@ -43,6 +43,8 @@ _HOW = Mark.FINAL | Mark.KEPT | Mark.SILENT
 _UNKNOWN = (0, 0, 0, 0, 0, 0, 0)
 _FIELDS = len(_UNKNOWN)
 _OUTPUT, _ALL = 5, 6
+_MOST = 2**32 - 1
+"""Of a number of the arrays. Sums beyond it, of which no request has a thousandth, tie."""
 
 
 class ModelCall(Record, frozen=True):
@@ -235,8 +237,9 @@ def _counts(usage: Usage) -> tuple[int, ...]:
     read = usage.cache_read_input_tokens or 0
     split = usage.cache_creation
     if split is None:
-        return given, written, 0, 0, read, output, given + written + read + output
+        n_all = given + written + read + output
+        return given, written, 0, 0, read, output, min(n_all, _MOST)
     for_1h = split.ephemeral_1h_input_tokens or 0
     for_5m = split.ephemeral_5m_input_tokens or 0
     n_all = given + max(written, for_1h + for_5m) + read + output
-    return given, written, for_1h, for_5m, read, output, n_all
+    return given, written, for_1h, for_5m, read, output, min(n_all, _MOST)

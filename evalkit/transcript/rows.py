@@ -9,7 +9,7 @@ import msgspec
 from evalkit.records import Record
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**30)]
-"""Four of them fit into an unsigned number of 32 bits; no request has a thousandth."""
+"""One fits into an unsigned number of 32 bits; no request has a thousandth."""
 NOTHING = msgspec.Raw(b"null")
 
 
