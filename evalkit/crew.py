@@ -83,10 +83,10 @@ def here(
         sandboxed=inputs.box.isolation.level != sandbox.NONE,
         tapes=tapes_of(registration, inputs.root, folder),
     ) as ledger:
-        yield Here(ledger, at_most(inputs, n_workers))
+        yield Here(ledger, _at_most(inputs, n_workers))
 
 
-def at_most(inputs: Inputs, n_workers: int) -> int:
+def _at_most(inputs: Inputs, n_workers: int) -> int:
     """Trials at once, where only their number limits requests: none passes a gateway."""
     limit = inputs.plan.max_requests_at_once
     calls = inputs.agent.vendor is not None

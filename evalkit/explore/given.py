@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from evalkit.explore.diff import diff_lines
 
 _TELLING = (
-    *("file_path", "notebook_path", "command", "cmd", "skill", "pattern", "query"),
-    *("path", "url"),
-)
+    "file_path", "notebook_path", "command", "cmd", "skill", "pattern", "query",
+    "path", "url",
+)  # fmt: skip
 """Arguments that tell what a call is about, the one that tells most first."""
 _PATCH = re.compile(
     r"(?:(?:\S*sh -l?c )?['\"]?apply_patch\b[^\n]*?)?\s*"
@@ -22,10 +22,13 @@ _PATCH = re.compile(
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 PATCH_TOOL, CHANGES = "apply_patch", "file_change"
 """Codex's tool that edits, and its word for what that came to."""
-
-
 _HOLDERS = ("command", "cmd", "input", "patch")
 """Arguments that may hold a patch."""
+WHOLE = "writes the whole file; the call does not tell what was there before"
+CELL = "writes a cell; the call does not tell what was there before"
+PATCH = "a patch, as it was given"
+EVERYWHERE = "wherever it stands"
+NAMED = "its lines are not told"
 
 
 class Edit(NamedTuple):
@@ -48,13 +51,6 @@ class Edit(NamedTuple):
         return (
             self.new.splitlines() if self.is_patch else diff_lines(self.old, self.new)
         )
-
-
-WHOLE = "writes the whole file; the call does not tell what was there before"
-CELL = "writes a cell; the call does not tell what was there before"
-PATCH = "a patch, as it was given"
-EVERYWHERE = "wherever it stands"
-NAMED = "its lines are not told"
 
 
 def main_argument(given: Any) -> str:
@@ -89,10 +85,10 @@ def edits_of(tool: str | None, given: Any) -> list[Edit]:
     if patch is not None:
         return [Edit("", "", patch, PATCH, is_patch=True)]
     if tool == PATCH_TOOL:
-        patch = given.get("input") or given.get("patch") if _is(given) else given
+        patch = given.get("input") or given.get("patch") if _is_table(given) else given
         whole = isinstance(patch, str) and patch
         return [Edit("", "", patch, PATCH, is_patch=True)] if whole else []
-    if not _is(given):
+    if not _is_table(given):
         return []
     if tool == CHANGES:
         return [*_changed(given.get("changes"))]
@@ -155,11 +151,11 @@ def _joined(told: Any) -> str:
 
 
 def _replaced(path: str, given: Any) -> Edit:
-    if not _is(given):
+    if not _is_table(given):
         return Edit(path, "", None)  # pyright: ignore[reportArgumentType] - refused by who asks
     note = EVERYWHERE if given.get("replace_all") is True else ""
     return Edit(path, given.get("old_string"), given.get("new_string"), note)
 
 
-def _is(given: Any) -> bool:
+def _is_table(given: Any) -> bool:
     return isinstance(given, dict)
