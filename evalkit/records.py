@@ -53,6 +53,11 @@ class Complaint(StrEnum):
     SECURITY = "security"
 
 
+def step_folder(n: int, slug: str) -> str:
+    """`NN-slug`, the folder of the n-th step in overlays and evidence, from 1."""
+    return f"{n:02}-{slug}"
+
+
 class Step(Record, frozen=True):
     """One prompt of a case; a case without a chain has the single step `task`."""
 
@@ -65,8 +70,8 @@ class Step(Record, frozen=True):
 
     @property
     def folder(self) -> str:
-        """`NN-slug`, the step's folder in overlays and evidence."""
-        return f"{self.n:02}-{self.slug}"
+        """Its folder in overlays and evidence."""
+        return step_folder(self.n, self.slug)
 
 
 class Digests(Record, frozen=True):

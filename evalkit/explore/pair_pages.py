@@ -82,13 +82,12 @@ def _write_part(found: Pair, part: Part, folder: Path, tell: Teller) -> _Made:
     binder = Binder(tell)
     left, right = part.left.transcript, part.right.transcript
     if left and right and part.is_compared:
-        first = part.first.row if part.first else None
         arms = (found.left.arm, found.right.arm)
         columns = [
             Column(arm, Path(side), mark, tell)
             for arm, side, mark in zip(arms, (left, right), MARKS, strict=True)
         ]
-        made = pieces(part.rows, *columns, first=first, tell=tell)
+        made = pieces(part.rows, *columns, first=part.first_row, tell=tell)
         for leaf, has_next in binder.leaves(made):
             links = {"The pair": f"../{INDEX}", **neighbours(leaf, has_next=has_next)}
             page = _page(found, part, leaf, binder, links, tell)
@@ -162,13 +161,12 @@ def _listed(
     part: Part, made: _Made, arms: tuple[str, str], most: int, tell: Teller
 ) -> str:
     """The rows of a part as a table, each a link to where they are shown whole."""
-    first = part.first.row if part.first else None
     rows = [
         (
             _link(part, made, row.n),
             _deed(row.left, tell),
             _deed(row.right, tell),
-            (f"<b>{FIRST}</b>: " if row.n == first else "")
+            (f"<b>{FIRST}</b>: " if row.n == part.first_row else "")
             + escape(verdict_said(row, *arms)),
         )
         for row in part.rows[:most]

@@ -11,7 +11,7 @@ from evalkit.explore.measures import Measure, Seen, measures
 from evalkit.explore.telling import Teller
 from evalkit.explore.trial import FoundTrial, Kept, find_trial, standing, transcripts_of
 from evalkit.explore.turns import Turn, read_turns
-from evalkit.records import Record, TrialKey
+from evalkit.records import Record, TrialKey, step_folder
 
 NOT_KEPT = "no transcript was kept"
 
@@ -54,6 +54,11 @@ class Part(Record, frozen=True):
     def title(self) -> str:
         """Which part it is, in words."""
         return f"{self.step}: {self.what}"
+
+    @property
+    def first_row(self) -> int | None:
+        """Number of the row that differs first."""
+        return self.first.row if self.first else None
 
     @property
     def is_compared(self) -> bool:
@@ -201,7 +206,7 @@ def _part(
     arms = left.trial.key.arm, right.trial.key.arm
     session = "what the agent did" if place.is_work else "the choice of a skill"
     slug = left.case.steps[place.step]
-    folder = f"{place.step + 1:02}-{slug}" + ("" if place.is_work else "-select")
+    folder = step_folder(place.step + 1, slug) + ("" if place.is_work else "-select")
     return Part(
         name=folder if place.n == 1 else f"{folder}-{place.n}",
         step=slug,

@@ -17,6 +17,7 @@ from evalkit.records import (
     StepResult,
     TrialResult,
     stamp_of,
+    step_folder,
 )
 from evalkit.registration import load_registration
 from evalkit.standing import JOURNAL
@@ -54,7 +55,7 @@ class FoundTrial(NamedTuple):
     def step_evidence(self, slug: str) -> StepEvidence:
         """The folder of a step; it may not exist."""
         n = self.case.steps.index(slug) + 1
-        return StepEvidence(self.evidence.folder / f"{n:02}-{slug}")
+        return StepEvidence(self.evidence.folder / step_folder(n, slug))
 
     def step(self, slug: str) -> StepResult:
         """The result of a step."""
@@ -159,7 +160,7 @@ def transcripts_of(found: FoundTrial) -> list[Kept]:
     kept: list[Kept] = []
     for n, slug in enumerate(found.case.steps, 1):
         evidence = found.step_evidence(slug)
-        name = f"{n:02}-{slug}"
+        name = step_folder(n, slug)
         if evidence.choice.stdout.is_file():
             what = "the choice of a skill"
             path = evidence.choice.stdout
