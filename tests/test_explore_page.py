@@ -493,6 +493,18 @@ def test_evidence_that_was_changed_is_shown_as_changed(run, tmp_path):
     assert "NOT AS SEALED" in _export(run, key, tmp_path / "out")
 
 
+def test_evidence_that_cannot_be_read_leaves_the_rest_of_a_page(run, tmp_path):
+    key = "alpha.full.r1"
+    kept = run / "trials" / key / "1" / "01-task"
+    with (kept / "answers.jsonl").open("a") as opened:
+        opened.write('{"check": "edge", "q": ' + "[" * 100_000 + "\n\x00\n")
+    (kept / "workspace.tar").write_bytes(b"no archive")
+    seen = is_safe(_export(run, key, tmp_path / "out"))
+    assert "NOT AS SEALED" in seen.text
+    assert "the workspace that was kept cannot be read" in seen.text
+    assert '"answer": "<b>"' in seen.text
+
+
 def test_an_unknown_trial_or_attempt_is_refused(run):
     with pytest.raises(InputError, match=r"alpha\.full\.r1"):
         find_trial(run, "alpha.none.r1")

@@ -14,6 +14,7 @@ from evalkit.explore.diff import diff_lines
 from evalkit.explore.page import grid
 from evalkit.explore.telling import Teller
 from evalkit.explore.trial import FoundTrial, step_standing
+from evalkit.explore.values import value
 from evalkit.files import Entry
 from evalkit.markup import escape
 from evalkit.records import StepResult
@@ -75,7 +76,12 @@ def workspace(found: FoundTrial, root: Path, tell: Teller) -> str:
     notes, before = _fixture(found, root)
     left, name = MAX_DIFF_BYTES, "the fixture"
     for slug in found.case.steps:
-        after = _delivered(found, slug)
+        try:
+            after = _delivered(found, slug)
+        except InputError as error:
+            said = f"{slug}: the workspace that was kept cannot be read: {error}"
+            parts.append(f"<p>{escape(tell(said))}</p>")
+            continue
         if after is None:
             parts.append(f"<p>{escape(slug)}: no workspace was kept.</p>")
             continue
@@ -144,10 +150,7 @@ def _answers(path: Path) -> list[dict[str, object]]:
         return []
     rows: list[dict[str, object]] = []
     for line in files.read_regular(path, max_bytes=2**30).splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
+        row = value(line)
         rows += [row] if isinstance(row, dict) else []
     return rows
 

@@ -12,7 +12,7 @@ MAX_DEPTH = 100
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[{]|[\]}]', re.DOTALL)
 
 
-def value(raw: msgspec.Raw | str) -> Any:
+def value(raw: msgspec.Raw | bytes | str) -> Any:
     """The value of some JSON; itself as a text where no value of ours can hold it.
 
     That is where it nests too deep, or a number is too large, or it is no JSON.
