@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit import files
+from evalkit import files, wording
 from evalkit.analysis.choices import Pick
 from evalkit.analysis.routes import accuracy
 from evalkit.conclusions import Analysis, Probed, Unlike
@@ -127,8 +127,7 @@ def _probed(
 
 def _shown(text: str) -> str:
     """A text of others, of bounded length and such that it can be written."""
-    whole = text.encode("utf-8", "backslashreplace").decode()
-    return whole if len(whole) <= MAX_SHOWN else f"{whole[:MAX_SHOWN]}..."
+    return wording.begin(wording.printable(text), MAX_SHOWN)
 
 
 def _pick(probe: Probe, selection: Selection) -> Pick:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from evalkit import files
-from evalkit.errors import DriftError
+from evalkit.errors import DriftError, InputError
 from evalkit.files import disk
 from evalkit.records import Layout, Registration
 
@@ -119,11 +119,19 @@ def write_registration(
         folder: Another place for it.
 
     Raises:
-        InputError: The run exists already.
+        InputError: The run exists already, or its folder cannot be made.
     """
     run = folder or root / "runs" / registration.run_id
     with disk.faults_named(root):
-        run.mkdir(parents=True, exist_ok=True)
+        try:
+            run.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError, PermissionError) as error:
+            raise InputError(
+                run,
+                expected="a folder, or a place where one can be made",
+                found=error.strerror or str(error),
+                cure="name another place",
+            ) from error
         files.sync_folder(run.parent)
         files.write_once(run / FILE, files.encode_json(registration))
     return run

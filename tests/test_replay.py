@@ -1,5 +1,6 @@
 """A recorded run of the real Claude Code, played again after its provider is gone."""
 
+import re
 import shutil
 import signal
 import subprocess
@@ -197,6 +198,24 @@ def test_a_replay_is_neither_replayed_nor_taken_for_another(
     root, run, _, _ = played
     with pytest.raises(InputError, match=said):
         replay(run.with_name(run.name + suffix), root, trials=trials, now=utc_now)
+
+
+@pytest.mark.parametrize("where", ["file", "file/below", "full"])
+def test_a_replay_goes_nowhere_but_into_a_folder_of_its_own(recorded, tmp_path, where):
+    root, run = recorded
+    (tmp_path / "full").mkdir()
+    for name in ("file", "full/journal.jsonl"):
+        (tmp_path / name).write_text("kept")
+    with pytest.raises(InputError, match=re.escape(str(tmp_path / where))):
+        replay(run, root, out=tmp_path / where, now=utc_now)
+    assert [p.name for p in (tmp_path / "full").iterdir()] == ["journal.jsonl"]
+
+
+def test_a_replay_is_gone_on_with_by_what_holds_it_against_its_run(played):
+    root, run, again, _ = played
+    done = CliRunner().invoke(app, ["run", again.name, "--root", str(root)])
+    assert isinstance(done.exception, InputError), done.output
+    assert f"evalkit replay {run.name}" in str(done.exception)
 
 
 def test_a_trial_that_never_ended_is_refused_and_those_that_did_are_named(copied):

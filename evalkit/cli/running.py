@@ -159,15 +159,31 @@ def run(
     from evalkit.parameters import find_run
     from evalkit.run import run_plan
 
+    folder = find_run(run, root)
+    _expect_no_replay(folder)
     with console.bar("trials") as told:
         found = run_plan(
-            find_run(run, root),
+            folder,
             root,
             n_workers=workers if scheduler else max(workers, 1),
             hire=_hired(scheduler),
             progress=lambda status: told(status.n_done, status.n_planned),
         )
     show(found, as_json, console.status_lines(found, datetime.now(UTC)))
+
+
+def _expect_no_replay(folder: Path) -> None:
+    """Refuse to carry out a replay without holding it against its run."""
+    from evalkit.registration import load_registration
+
+    sealed = load_registration(folder).replay
+    if sealed is not None:
+        raise InputError(
+            f"run {folder.name}",
+            expected="a sealed plan",
+            found=f"a replay of {sealed.run}",
+            cure=f"evalkit replay {sealed.run}, with --out if the replay had it",
+        )
 
 
 def _hired(scheduler: str) -> Hire:

@@ -95,7 +95,7 @@ def replay(
     recorded = load_registration(run)
     folder = out or root / "runs" / f"{run.resolve().name}-replay"
     begun = load_registration(folder) if (folder / FILE).is_file() else None
-    if begun:
+    if begun or (folder.is_dir() and any(folder.iterdir())):
         _refuse_another(folder, begun, recorded, trials)
     wanted = tuple(begun.replay.attempts) if begun and begun.replay else trials
     seal = seal_of(run, root, recorded, wanted)
@@ -120,10 +120,13 @@ def replay(
 
 
 def _refuse_another(
-    folder: Path, sealed: Registration, recorded: Registration, trials: Iterable[str]
+    folder: Path,
+    sealed: Registration | None,
+    recorded: Registration,
+    trials: Iterable[str],
 ) -> None:
     """Refuse to go on with what is no replay of these trials of this run."""
-    seal = sealed.replay
+    seal = sealed.replay if sealed else None
     wanted = set(trials)
     if (
         seal is None

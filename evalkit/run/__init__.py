@@ -76,9 +76,11 @@ def run_plan(
             reason = walk.to_its_end(monotonic)
             found = standing_of(folder, registration, journal.events)
     if reason not in {"complete", "nothing to do"}:
+        sealed = registration.replay
+        again = f"replay {sealed.run}" if sealed else f"run {folder.name}"
         raise StoppedEarlyError(
             f"{folder.name}: stopped by {reason} after {found.n_done} of "
-            f"{found.n_planned} trials; `evalkit run {folder.name}` goes on from here"
+            f"{found.n_planned} trials; `evalkit {again}` goes on from here"
         )
     return found
 
