@@ -12,6 +12,7 @@ from evalkit.plan import Draft, Outline
 from evalkit.records import Registration, Wording
 from evalkit.wording import (
     NOT_REPORTED,
+    agent,
     count,
     k_of,
     listed,
@@ -35,7 +36,7 @@ def question(registration: Registration) -> Prose:
     plan = registration.plan
     arms = [seal.arm.name for seal in registration.arms]
     against = [name for name in plan.comparators if name in arms]
-    who = f"{registration.agent.name} {registration.agent.version}"
+    who = agent(registration.agent.name, registration.agent.version)
     asked = (
         f"On these {n_of(len(registration.cases), 'case')} of {plan.corpus}: does the "
         f"{plan.outcome} of what {who} delivers change with its context "
@@ -222,7 +223,7 @@ def sealed(registration: Registration) -> Table:
         ("Corpus", f"{registration.plan.corpus}, {short(registration.corpus_digest)}"),
         ("Arms", listed(seal.arm.name for seal in registration.arms)),
         ("Trials", count(len(registration.schedule))),
-        ("Agent", f"{registration.agent.name} {registration.agent.version}, "
+        ("Agent", f"{agent(registration.agent.name, registration.agent.version)}, "
          f"{short(registration.agent.sha256)}"),
         ("Model", registration.plan.model),
         ("Provider", _provider(registration)),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit import files, ranking, readiness, reference, routing
+from evalkit import files, ranking, readiness, reference, routing, wording
 from evalkit.errors import InputError
 from evalkit.estimate import Estimate, estimate
 from evalkit.foresight import Foresight, foresee
@@ -178,7 +178,7 @@ def _outline(inputs: Inputs, registration: Registration) -> Outline:
         n_planned_calls=registration.n_planned_calls,
         max_calls=plan.budget.max_calls,
         deadline_ms=plan.budget.deadline_ms,
-        agent=f"{registration.agent.name} {registration.agent.version}",
+        agent=wording.agent(registration.agent.name, registration.agent.version),
         model=plan.model,
         simulated=registration.agent.simulated,
         isolation=registration.isolation.level,

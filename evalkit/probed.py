@@ -89,7 +89,8 @@ def _why_unlike(
         return None
     if answered.agent != registration.agent:
         stamp = ", SIMULATED" if answered.simulated else ""
-        return f"another agent ({answered.agent.name} {answered.agent.version}{stamp})"
+        who = wording.agent(answered.agent.name, answered.agent.version)
+        return f"another agent ({who}{stamp})"
     if (plan.model, plan.effort) != (own.model, own.effort):
         return f"another model or effort ({plan.model}, {plan.effort or 'as it comes'})"
     return None

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import pandas as pd
 
+from evalkit import wording
 from evalkit.errors import InputError
 from evalkit.frames import of_records
 from evalkit.loading import Run, load
@@ -131,7 +132,7 @@ def _rows(run: Run) -> Sequence[ReplicationRow]:
             n_blocks=contrast.n_blocks,
             n_cases=contrast.n_cases,
             refusal=contrast.refusal,
-            agent=f"{analysis.seals.agent} {analysis.seals.agent_version}",
+            agent=wording.agent(analysis.seals.agent, analysis.seals.agent_version),
             model=analysis.seals.model,
             status=analysis.status,
             simulated=analysis.simulated,

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from evalkit.conclusions import CheckRow, Proportion
 
 NOT_REPORTED = "not reported"
+NONE = "none"
+"""What a number is called that could not be reckoned, which is not one untold."""
 NOT_APPLICABLE = "-"
 MINUS = "\N{MINUS SIGN}"
 SECONDS_PER_MINUTE = 60
@@ -42,12 +44,8 @@ def signed(value: float | None) -> str:
 
 
 def span(low: float | None, high: float | None) -> str:
-    """An interval of differences."""
-    return (
-        NOT_REPORTED
-        if low is None or high is None
-        else f"{signed(low)} to {signed(high)}"
-    )
+    """An interval of differences, or `none`."""
+    return NONE if low is None or high is None else f"{signed(low)} to {signed(high)}"
 
 
 def ratio(value: float | None) -> str:
@@ -56,9 +54,9 @@ def ratio(value: float | None) -> str:
 
 
 def ratio_span(low: float | None, high: float | None) -> str:
-    """An interval of ratios."""
+    """An interval of ratios, or `none`."""
     if low is None or high is None:
-        return NOT_REPORTED
+        return NONE
     shown = [_digits(value) for value in (low, high)]
     if shown[0] == shown[1]:
         # An interval has a width, however small.
@@ -104,9 +102,9 @@ def at_least(shown: str, *, bound: bool) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """A p, never as 0."""
+    """A p, never as 0, or `none`."""
     if value is None:
-        return NOT_REPORTED
+        return NONE
     return "below 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
@@ -135,15 +133,22 @@ def k_of_n(found: Proportion) -> str:
 
 
 def interval(found: Proportion) -> str:
-    """The Wilson interval of a proportion, in percent."""
+    """The Wilson interval of a proportion, in percent, or `none`."""
     if found.low is None or found.high is None:
-        return NOT_REPORTED
+        return NONE
     return f"{found.low:.0%} to {found.high:.0%}"
 
 
 def n_of(n: int, one: str, many: str | None = None) -> str:
     """`1 case`, `3 cases`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def agent(name: str, version: str) -> str:
+    """An agent by its name and version, as `codex 0.140.0`."""
+    if version == NOT_REPORTED:
+        return f"{name}, version {NOT_REPORTED}"
+    return f"{name} {version}"
 
 
 def short(digest: str | None) -> str:
@@ -153,7 +158,7 @@ def short(digest: str | None) -> str:
 
 def listed(names: Iterable[object]) -> str:
     """Names with commas, or `none`."""
-    return ", ".join(map(str, names)) or "none"
+    return ", ".join(map(str, names)) or NONE
 
 
 def _digits(value: float) -> str:

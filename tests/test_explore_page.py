@@ -481,6 +481,10 @@ def test_a_trial_begins_with_its_checks_and_leads_to_all_the_rest(run, tmp_path)
     assert anchors
     assert set(anchors) <= set(seen.ids)
     assert '"answer": "<b>"' in seen.text
+    asked = page[page.index("Why checks failed") :]
+    outside = re.sub(r"<details>.*?</details>", "", asked, flags=re.DOTALL)
+    assert "answer&quot;" in asked
+    assert "answer&quot;" not in outside
     inner = (tmp_path / "out" / "01-task" / INDEX).read_text()
     assert "../index.html" in inner
     assert "SIMULATED" in inner

@@ -198,6 +198,16 @@ def test_the_command_tells_writes_and_refuses(run):
     assert _show(run, "--beside", "baseline").exit_code == 2
 
 
+def test_a_run_without_a_trial_lists_its_trials(run):
+    listed = _show(run).stdout.splitlines()
+    assert "3 of 3 trials begun" in listed[0]
+    assert "SIMULATED" in listed[1]
+    assert {line.split()[0] for line in listed[2:]} == {
+        f"alpha.{arm}.r1" for arm in ("full", "auto", "baseline")
+    }
+    assert _show(run, "--html").exit_code == 2
+
+
 @pytest.mark.needs_browser
 @pytest.mark.xdist_group("browser")
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -20,8 +20,9 @@ from evalkit.explore.pair_summary import told
 from evalkit.explore.pairing import find_other, pair
 from evalkit.explore.redaction import Redactor
 from evalkit.explore.telling import Teller
-from evalkit.explore.trial import find_trial
+from evalkit.explore.trial import find_trial, trial_lines
 from evalkit.explore.turns import Called, TurnKind, read_turns
+from evalkit.records import Program
 
 DATA = Path(__file__).parent / "data"
 REAL = DATA / "transcripts"
@@ -343,6 +344,18 @@ def test_a_transcript_that_was_not_kept_or_cannot_be_read_is_said(chain, tmp_pat
     (task,) = _pair(run, "baseline").parts
     assert "it cannot be read" in str(task.right.missing)
     assert task.rows == ()
+
+
+def test_an_agent_that_keeps_no_transcript_is_said_to_keep_none(chain):
+    left = find_trial(chain, "alpha.full.r1")
+    replace = msgspec.structs.replace
+    plan = replace(left.registration.plan, program=Program(("agent",)))
+    silent = left._replace(registration=replace(left.registration, plan=plan))
+    found = pair(silent, find_other(left, "baseline"), Teller(Redactor()))
+    assert found.parts[0].left.missing == "this agent keeps no transcript"
+    turns = next(one for one in found.measures if one.name == "turns")
+    assert turns.left is None
+    assert "this agent keeps no transcript" in trial_lines(silent)[-1]
 
 
 def test_what_stands_beside_is_an_arm_or_a_trial_of_the_block(chain):

@@ -214,7 +214,7 @@ def test_a_jump_goes_to_what_is_shown_of_a_kind(session):
 def test_a_run_s_trials_lead_to_their_transcripts_and_what_stands_beside(session, run):
     assert ask(session, "hello")["runs"] == [run.name]
     told = ask(session, "run", run=run.name)
-    assert told["simulated"]
+    assert told["stamp"] == "SIMULATED"
     assert len(told["trials"]) == told["n_planned"] == 3
     trial = ask(session, "trial", run=run.name, key=KEY)
     assert (trial["attempt"], trial["n_failed"], trial["first"]) == (1, 1, "01-task")

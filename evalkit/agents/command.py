@@ -21,6 +21,7 @@ from evalkit.records import (
     Program,
 )
 from evalkit.sandbox import Mount
+from evalkit.wording import NOT_REPORTED
 
 READERS: dict[Output, ModuleType] = {Output.CLAUDE: claude, Output.CODEX: codex}
 SESSIONS = {
@@ -92,7 +93,7 @@ class CommandAgent:
         vendor = self.vendor
         return AgentSeal(
             name="command",
-            version="not reported",
+            version=NOT_REPORTED,
             sha256=parts[0] if len(parts) == 1 else files.sha256(repr(parts).encode()),
             executable=self._path.name,
             simulated=self.simulated,

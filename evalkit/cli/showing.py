@@ -55,7 +55,7 @@ def show_transcript(
     root: RootOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Sum up a transcript of Claude Code or Codex, a trial, or two; --html: read them whole."""
+    """Sum up a transcript of Claude Code or Codex, a run, a trial, or two; --html: read them whole."""
     if not html and (out or no_redact):
         raise typer.BadParameter("--out and --no-redact are of pages; add --html")
     if trial is None and (attempt is not None or beside is not None):
@@ -64,7 +64,15 @@ def show_transcript(
         )
     pages = _Pages(out, redacts=not no_redact, as_json=as_json) if html else None
     if trial is None:
-        _show_file(Path(target), pages, as_json=as_json)
+        run = None if Path(target).is_file() else _run_named(target, root)
+        if run is None:
+            _show_file(Path(target), pages, as_json=as_json)
+        elif html:
+            raise typer.BadParameter(
+                "name a trial of the run; `evalkit report RUN --transcripts` writes all"
+            )
+        else:
+            _show_run(run, as_json=as_json)
         return
     from evalkit.explore.trial import find_trial
     from evalkit.parameters import find_run
@@ -96,6 +104,23 @@ def _redactor(*, on: bool = True) -> Redactor:
     from evalkit.explore.redaction import Redactor, secrets_of
 
     return Redactor(secrets_of(os.environ), on=on)
+
+
+def _run_named(target: str, root: Path) -> Path | None:
+    from evalkit.errors import InputError
+    from evalkit.parameters import find_run
+
+    try:
+        return find_run(target, root)
+    except InputError:
+        return None
+
+
+def _show_run(run: Path, *, as_json: bool) -> None:
+    from evalkit.explore.catalogue import Catalogue, run_lines
+
+    listed = Catalogue(run).run(str(run))
+    show(listed, as_json, run_lines(listed))
 
 
 def _show_file(path: Path, pages: _Pages | None, *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from evalkit import wording
 from evalkit.console.layout import align, share
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def answered_lines(answered: Answered, kept: str) -> list[str]:
     agent, n = answered.agent, len(answered.answers)
     stamp = " (SIMULATED)" if answered.simulated else ""
     who = (
-        f"{agent.name} {agent.version}{stamp}, model {answered.plan.model}: "
+        f"{wording.agent(agent.name, agent.version)}{stamp}, model {answered.plan.model}: "
         f"{answered.n_calls} of {n} probes took a call"
         if agent
         else f"{n} probes, answered by the ranking alone"

@@ -160,13 +160,14 @@ def _asked(rows: list[dict[str, object]], tell: Teller) -> str:
         return "<p>Nothing that was asked for it is recorded.</p>"
     shown = rows[-N_ANSWERS:]
     of = f"the last {len(shown)} of " if len(shown) < len(rows) else ""
-    parts = [f'<p class="meta">{of}{wording.n_of(len(rows), "question")}</p>']
+    parts: list[str] = []
     with tell.at_most(MAX_ANSWER_CHARS, again=False):
         for row in shown:
             for word, name in (("asked", "q"), ("answered", "a")):
                 text = json.dumps(row.get(name), ensure_ascii=False, indent=1)
                 parts.append(f'<p class="meta">{word}</p>{output(tell(text))}')
-    return "".join(parts)
+    said = f"{of}{wording.n_of(len(rows), 'question')}"
+    return f"<details><summary>{said}</summary>{''.join(parts)}</details>"
 
 
 def _fixture(

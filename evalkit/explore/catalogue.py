@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalkit import registration
+from evalkit import registration, wording
 from evalkit.errors import InputError
 from evalkit.evidence import attempts_kept
+from evalkit.explore.page import warning
 from evalkit.explore.telling import Teller
 from evalkit.explore.trial import (
     FoundTrial,
@@ -17,7 +18,7 @@ from evalkit.explore.trial import (
 from evalkit.facts import gather, is_simulated
 from evalkit.journal import read_journal
 from evalkit.parameters import find_root, find_run
-from evalkit.records import Record
+from evalkit.records import Record, stamp_of
 from evalkit.standing import JOURNAL
 
 
@@ -35,10 +36,13 @@ class ListedTrial(Record, frozen=True):
 
 
 class ListedRun(Record, frozen=True):
-    """A run: its trials that were begun, in the order planned; arms as registered."""
+    """A run: its trials that were begun, in the order planned; arms as registered.
+
+    `stamp`: see `Registration.stamp`.
+    """
 
     run: str
-    simulated: bool
+    stamp: str | None
     arms: tuple[str, ...]
     n_planned: int
     trials: tuple[ListedTrial, ...]
@@ -67,6 +71,19 @@ class ListedAttempt(Record, frozen=True):
     n_failed: int
     transcripts: tuple[ListedTranscript, ...]
     first: str | None
+
+
+def run_lines(found: ListedRun) -> list[str]:
+    """The trials of a run that were begun, as lines for a terminal."""
+    n = wording.k_of(len(found.trials), found.n_planned)
+    lines = [f"{found.run}: {n} trials begun; show one by its name"]
+    lines += [f"  {warning(found.stamp)}"] if found.stamp else []
+    width = max((len(one.key) for one in found.trials), default=0)
+    lines += [
+        f"  {one.key.ljust(width)}  {one.status}, score {wording.score(one.score)}"
+        for one in found.trials
+    ]
+    return [wording.printable(line) for line in lines]
 
 
 class Catalogue:
@@ -124,7 +141,7 @@ class Catalogue:
         ]
         return ListedRun(
             run=name,
-            simulated=is_simulated(sealed, facts),
+            stamp=stamp_of(sealed.replay, simulated=is_simulated(sealed, facts)),
             arms=tuple(arm.arm.name for arm in sealed.arms),
             n_planned=len(facts.trials),
             trials=tuple(trials),

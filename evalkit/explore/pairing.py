@@ -9,7 +9,15 @@ from evalkit.explore.index import Transcript
 from evalkit.explore.matching import First, Row, asks_otherwise, first_difference, match
 from evalkit.explore.measures import Measure, Seen, measures
 from evalkit.explore.telling import Teller
-from evalkit.explore.trial import FoundTrial, Kept, find_trial, standing, transcripts_of
+from evalkit.explore.trial import (
+    KEEPS_NONE,
+    FoundTrial,
+    Kept,
+    find_trial,
+    keeps_none,
+    standing,
+    transcripts_of,
+)
 from evalkit.explore.turns import Turn, read_turns
 from evalkit.records import Record, TrialKey, step_folder
 
@@ -172,7 +180,7 @@ def _side(
 ) -> tuple[Side, list[Turn]]:
     if kept is None:
         missing = _why_missing(found, place)
-        into.is_lost |= missing == NOT_KEPT
+        into.is_lost |= missing in {NOT_KEPT, KEEPS_NONE}
         return Side(None, 0, missing), []
     try:
         transcript = Transcript(kept.path)
@@ -190,7 +198,9 @@ def _why_missing(found: FoundTrial, place: _Place) -> str:
     if place.n > 1:
         return "there is no further session"
     step = found.step(found.case.steps[place.step])
-    return "the step was not reached" if found.result and step.not_reached else NOT_KEPT
+    if found.result and step.not_reached:
+        return "the step was not reached"
+    return KEEPS_NONE if keeps_none(found.registration) else NOT_KEPT
 
 
 def _part(

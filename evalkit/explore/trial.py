@@ -12,6 +12,7 @@ from evalkit.facts import Facts, Trial, gather, is_simulated
 from evalkit.journal import read_journal
 from evalkit.records import (
     CaseSeal,
+    Output,
     Record,
     Registration,
     StepResult,
@@ -23,6 +24,7 @@ from evalkit.registration import load_registration
 from evalkit.standing import JOURNAL
 
 MAX_NAMED = 8
+KEEPS_NONE = "this agent keeps no transcript"
 
 
 class FoundTrial(NamedTuple):
@@ -155,8 +157,10 @@ def transcripts_of(found: FoundTrial) -> list[Kept]:
     """The transcripts of an attempt, in the order they were written.
 
     A session file tells more than what was written to stdout, and is taken where the
-    agent left one.
+    agent left one. What a program wrote that keeps no transcript is none; see
+    `keeps_none`.
     """
+    output = not keeps_none(found.registration)
     kept: list[Kept] = []
     for n, slug in enumerate(found.case.steps, 1):
         evidence = found.step_evidence(slug)
@@ -169,9 +173,15 @@ def transcripts_of(found: FoundTrial) -> list[Kept]:
         for m, path in enumerate(sessions, 1):
             more = f"-{m}" if len(sessions) > 1 else ""
             kept.append(Kept(slug, f"{name}{more}", "the agent's session", path))
-        if not sessions and evidence.task.stdout.is_file():
+        if output and not sessions and evidence.task.stdout.is_file():
             kept.append(Kept(slug, name, "the agent's output", evidence.task.stdout))
     return kept
+
+
+def keeps_none(registration: Registration) -> bool:
+    """True where the agent is a program whose output was registered as no transcript."""
+    program = registration.plan.program
+    return program is not None and program.output is Output.NONE
 
 
 class ToldTrial(Record, frozen=True):
@@ -214,7 +224,10 @@ def trial_lines(found: FoundTrial) -> list[str]:
             lines.append(
                 f"    {mark} {check.id} (weight {check.weight}) {check.reason}"
             )
-    lines += [f"  {kept.what}: {kept.path}" for kept in transcripts_of(found)]
+    kept = transcripts_of(found)
+    lines += [f"  {one.what}: {one.path}" for one in kept]
+    if not kept and keeps_none(found.registration):
+        lines.append(f"  {KEEPS_NONE}; what was kept: {found.evidence.folder}")
     return [wording.printable(line) for line in lines]
 
 

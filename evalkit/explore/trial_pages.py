@@ -13,9 +13,11 @@ from evalkit.explore.page import document, grid, told_hidden, write_page
 from evalkit.explore.redaction import Redactor
 from evalkit.explore.telling import Teller
 from evalkit.explore.trial import (
+    KEEPS_NONE,
     FoundTrial,
     Kept,
     counted_trials,
+    keeps_none,
     standing,
     transcripts_of,
 )
@@ -116,6 +118,8 @@ def _body(
     transcripts = (
         grid("Transcripts of this attempt", _TRANSCRIPTS, rows)
         if rows
+        else f"<p>None: {KEEPS_NONE}.</p>"
+        if keeps_none(found.registration)
         else "<p>None was kept.</p>"
     )
     parts = {

@@ -6,7 +6,7 @@ from evalkit.conclusions import Analysis
 from evalkit.gates import verdict
 from evalkit.gates.verdict import FAIL, PASS, UNKNOWN
 from evalkit.records import Gate
-from evalkit.wording import n_of
+from evalkit.wording import agent, n_of
 
 NO_ISOLATION = "none"
 
@@ -17,7 +17,7 @@ def evidence_real(analysis: Analysis) -> Gate:
     return Gate(
         verdict.REAL,
         FAIL if stand_in else PASS,
-        f"agent {seals.agent} {seals.agent_version}",
+        f"agent {agent(seals.agent, seals.agent_version)}",
         f"{capital(stand_in)}."
         if stand_in
         else "The agent under test did the work itself.",

@@ -28,7 +28,7 @@ def agent(analysis: Analysis) -> Table:
         ("Way to the model", way),
     )
     rows = (
-        ("Agent", f"{seals.agent} {seals.agent_version}"),
+        ("Agent", wording.agent(seals.agent, seals.agent_version)),
         ("sha256 of its executable", seals.executable_sha256),
         *(asked if seals.provider else [("Model", NO_MODEL)]),
     )

@@ -51,7 +51,10 @@ def seals(analysis: Analysis) -> Page:
         ("Registration", f"{found.registration}, sealed at {found.created_at}"),
         ("Journal head", f"{found.journal_head}, after {found.n_events} events"),
         ("Corpus", f"{found.corpus}, {found.corpus_digest}"),
-        ("Agent", f"{found.agent} {found.agent_version}, {found.executable_sha256}"),
+        (
+            "Agent",
+            f"{wording.agent(found.agent, found.agent_version)}, {found.executable_sha256}",
+        ),
         ("Model", found.model),
         ("Provider", conduct.provider(analysis)),
         ("Access", found.access.value if found.access else conduct.NO_MODEL),
