@@ -9,6 +9,7 @@ over once more before it is kept.
 from __future__ import annotations
 
 import base64
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from evalkit.sanitise import faults, sanitise
 TEMPLATE = "evalkit"
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _PICTURES = ("image/png", "image/jpeg")
+_STAMP = re.compile(r'<p class="evalkit-stamp">.*?</p>', re.DOTALL)
 
 
 class UnsafePageError(EvalkitError):
@@ -38,7 +40,8 @@ class Clean(Preprocessor):
     """Leaves of a notebook what a page may hold.
 
     HTML and Markdown are rendered and sanitised; progress and widgets go, and of
-    pictures only PNG and JPEG stay.
+    pictures only PNG and JPEG stay. A stamp goes to the head of the page, where it
+    takes its room before anything else and stays in sight.
     """
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
@@ -53,6 +56,7 @@ class Clean(Preprocessor):
             else:
                 outputs = [_cleaned(output) for output in cell.outputs]
                 cell.outputs = [output for output in outputs if output]
+        resources["evalkit_stamp"] = _lift_stamps(nb)
         return nb, resources
 
 
@@ -114,6 +118,18 @@ def _cleaned(output: Any) -> Any | None:
     output.data = nbformat.from_dict(kept)
     output.metadata = nbformat.from_dict({})
     return output if kept else None
+
+
+def _lift_stamps(nb: Any) -> str:
+    """Take the stamps out of the outputs, and give each of them once."""
+    found: dict[str, None] = {}
+    for cell in nb.cells:
+        for output in cell.get("outputs", ()):
+            shown = output.get("data", {}).get("text/html")
+            if shown:
+                found.update(dict.fromkeys(_STAMP.findall(shown)))
+                output.data["text/html"] = _STAMP.sub("", shown)
+    return "".join(found)
 
 
 def _is_base64(text: Any) -> bool:

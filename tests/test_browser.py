@@ -288,6 +288,31 @@ def test_a_telephone_scrolls_sideways_only_in_tables(browser, kind, words, reque
         assert wider == []
 
 
+def test_no_table_of_a_report_is_cut_off_where_there_is_room(browser, plain):
+    with opened(browser, plain.report) as found:
+        found.look(OPEN)
+        cut = found.look("""[...document.querySelectorAll('.evalkit-wide')]
+            .filter(box => box.scrollWidth > box.clientWidth)
+            .map(box => `${box.ariaLabel}: ${box.scrollWidth}`)""")
+    assert cut == []
+
+
+@each_kind
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "narrow"])
+def test_a_stamp_of_any_length_is_above_the_title_and_stays(browser, plain, kind, size):
+    edge = "document.querySelector('{}').getBoundingClientRect().{}".format
+    with opened(browser, plain.page(kind), viewport=size) as found:
+        found.look(
+            "document.querySelector('.evalkit-stamp').append(' more'.repeat(60))"
+        )
+        assert found.look(edge(".evalkit-stamp", "bottom")) < found.look(
+            edge("h1", "top")
+        )
+        found.look("window.scrollTo(0, document.body.scrollHeight)")
+        assert found.look("window.scrollY") > size["height"]
+        assert found.look(edge(".evalkit-stamps", "top")) == 0
+
+
 @each_kind
 def test_every_table_that_overflows_scrolls_by_keyboard(browser, plain, kind):
     with opened(browser, plain.page(kind), viewport=PHONE) as found:
