@@ -85,7 +85,23 @@ def test_a_program_on_this_machine_is_no_vendor(tmp_path):
 def test_an_agent_that_calls_no_model_has_no_way_to_one(tmp_path):
     found = judged(tmp_path, sealed_for(None, Access.GATEWAY))
     assert found.seals.access is None
-    assert rows(tables.agent(found))["Model"] == ["none: it calls no model"]
+    (told,) = rows(tables.agent(found))["Model"]
+    assert told.startswith("none: it calls no model")
+    assert f"Model | {told}" in tables.seals(found).text
+
+
+@pytest.mark.parametrize(
+    ("provider", "access", "why"),
+    [
+        (None, None, "calls no model"),
+        ("https://api.example.com", Access.DIRECT, "leaves the gateway out"),
+        ("https://api.example.com", Access.GATEWAY, "no request passed the gateway"),
+    ],
+)
+def test_that_nobody_knows_what_arrived_has_its_reason(tmp_path, provider, access, why):
+    found = judged(tmp_path, sealed_for(provider, access))
+    (told,) = [gate for gate in found.gates if gate.name == "treatment arrived"]
+    assert why in told.sentence
 
 
 # --- how attempts ended ------------------------------------------------------
@@ -249,7 +265,11 @@ def test_lists_in_a_programs_own_words_are_not_held_against_it(tmp_path):
     )
     found = judged(tmp_path, sealed, given(listed=(), carried=()))
     assert [(s.not_listed, s.not_carried) for s in found.strays] == [((), ("a",))]
-    assert found.treatments[0].n_looked == 0
+    (row,) = found.treatments
+    assert (row.n_looked, row.n_listed, row.n_carried) == (0, None, 0)
+    seen = judged(tmp_path / "seen", sealed, given(listed=(), carried=("a",)))
+    (told,) = [gate for gate in seen.gates if gate.name == "treatment arrived"]
+    assert "in what words this program tells its model" in told.sentence
 
 
 # --- how whole usage is ------------------------------------------------------

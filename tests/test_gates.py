@@ -7,7 +7,7 @@ import pytest
 import synthetic
 from synthetic import attempts, infrastructure, record, register, result, step
 
-from evalkit import gates, prices
+from evalkit import gates, prices, tables
 from evalkit.analysis import analyse
 from evalkit.records import Regraded, Treatment, TrialKey
 
@@ -359,6 +359,13 @@ def test_a_margin_below_what_can_be_found_informs_and_closes_nothing(tmp_path):
     assert shown.verdict == "fail"
     assert "(seen); the registered margin is 0.1" in shown.evidence
     assert found.status == "review-required"
+
+
+def test_the_table_names_what_closes_a_claim_and_only_that(tmp_path):
+    held = judged(tmp_path / "held", margin=0.1)
+    assert "None of these closes" in tables.gates(held).note
+    closed = judged(tmp_path / "closed", cases=SIX[:3], margin=0.1)
+    assert "No claim stands against: sample. " in tables.gates(closed).note
 
 
 def test_without_any_spread_nothing_says_what_could_be_found(tmp_path):

@@ -64,8 +64,9 @@ def test_every_table_shows_any_analysis(analysis, name, tmp_path):
     empty = made(tmp_path, lambda _: None)
     for found in (analysis, empty):
         shown = getattr(tables, name)(found)
-        assert shown.html
-        assert shown.text
+        silent = name == "steps" and not found.steps  # the figure of steps says so
+        assert bool(shown.html) != silent
+        assert bool(shown.text) != silent
         assert "None" not in shown.text
         assert "nan" not in shown.text.lower().split()
 
@@ -92,6 +93,41 @@ def test_the_answer_names_the_arm_that_differs(tmp_path):
     said = tables.answer(made(tmp_path, better)).text
     assert "full against baseline (+0.94)" in said
     assert "for auto against baseline no difference can be told" in said
+
+
+def test_what_is_odd_about_a_difference_is_said_with_the_answer_too(tmp_path):
+    """Of three cases one tells: its trials are alike, so p is small and nothing spreads."""
+
+    def lopsided(key):
+        found = ("core", "edge", "docs") if key.arm == "full" else ()
+        return result(key, step(*(found or ("core",) * (key.repeat == 1))))
+
+    found = made(tmp_path, lopsided, repeats=2)
+    shown = next(c for c in found.contrasts if (c.arm, c.measure) == ("full", "score"))
+    assert shown.warning
+    for page in (tables.answer(found), tables.contrasts(found)):
+        assert shown.warning in page.text
+
+
+@pytest.mark.parametrize(
+    ("p", "low", "odd"),
+    [(0.03, -0.6, True), (0.3, 0.1, True), (0.03, 0.1, False), (None, -0.6, False)],
+)
+def test_p_and_interval_that_say_different_things_are_explained(analysis, p, low, odd):
+    first = msgspec.structs.replace(
+        analysis.contrasts[0], measure="score", p=p, low=low, high=1.0
+    )
+    told = msgspec.structs.replace(analysis, contrasts=(first,))
+    for page in (tables.answer(told), tables.contrasts(told)):
+        assert ("say different things" in page.text) == odd
+
+
+def test_no_column_is_against_an_arm_that_took_no_part(analysis):
+    heads = [column.head for column in tables.cases(analysis).parts[1].columns]
+    assert [head for head in heads if head.startswith("against")] == [
+        "against baseline",
+        "against full",
+    ]
 
 
 def test_a_refusal_is_shown_as_its_sentence(tmp_path):

@@ -7,12 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from evalkit.conclusions import Stray, TreatmentRow
+from evalkit.conclusions import UNKNOWN_LISTS, Stray, TreatmentRow
 from evalkit.facts import Trial, steps_of
 from evalkit.records import Registration, Treatment, Wording
-
-UNKNOWN_LISTS = "command"
-"""The agent that may tell its model of skills in words that nobody here knows."""
 
 
 def treatment_rows(
@@ -84,7 +81,7 @@ def _treatment_row(arm: str, given: Sequence[Treatment]) -> TreatmentRow:
         n_listed=sum(_all(t.offered, t.listed) for t in offered) if n_looked else None,
         n_injected=len(injected),
         n_carried=sum(_all(t.injected, t.carried) for t in injected)
-        if n_looked
+        if any(t.carried is not None for t in given)
         else None,
         n_invoked=sum(bool(t.invoked) for t in given),
         n_read=sum(bool(t.read) for t in given),

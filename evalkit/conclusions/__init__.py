@@ -66,6 +66,7 @@ from evalkit.conclusions.spending import (
 )
 from evalkit.conclusions.times import TimeContrast, TimePoint, TimeRow
 from evalkit.conclusions.treatment import (
+    UNKNOWN_LISTS,
     Received,
     ReceivedRow,
     SharedSkills,
@@ -90,6 +91,7 @@ __all__ = [
     "READY",
     "REDESIGN",
     "UNDECIDED",
+    "UNKNOWN_LISTS",
     "Accuracy",
     "Analysis",
     "ArmSummary",
@@ -216,6 +218,11 @@ class Design(Record, frozen=True):
     n_complete: int
     n_cases: int
     min_cases: int
+
+    @property
+    def against(self) -> tuple[str, ...]:
+        """The comparators that took part."""
+        return tuple(name for name in self.comparators if name in self.arms)
 
 
 class Analysis(Record, frozen=True):

@@ -7,6 +7,9 @@ from enum import StrEnum
 from evalkit.conclusions.scores import Proportion
 from evalkit.records import Record
 
+UNKNOWN_LISTS = "command"
+"""The agent that may tell its model of skills in words that nobody here knows."""
+
 
 class Received(StrEnum):
     """What reached a trial of an arm's context, from the weakest to the strongest."""

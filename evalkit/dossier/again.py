@@ -76,8 +76,15 @@ def audit_again(
 
 
 def run_again(found: Audit) -> Part:
-    """Every finding of an audit; `findings` leaves out what other sections check."""
-    shown = told("The run again from its evidence", found.findings)
+    """The findings of an audit, less what sections of their own say."""
+    apart = [one.check for one in found.findings if one.check in _ELSEWHERE]
+    shown = told(
+        "The run again from its evidence",
+        [one for one in found.findings if one.check not in _ELSEWHERE],
+        note=f"Told and counted in sections of their own: {wording.listed(apart)}."
+        if apart
+        else "",
+    )
     rows = (
         ("Journal head", found.journal_head or "none: no line could be read"),
         ("After events", wording.count(found.n_events)),
@@ -88,9 +95,6 @@ def run_again(found: Audit) -> Part:
         (Column("What"), Column("As found here")),
         rows,
     )
-    counted = tuple(one for one in found.findings if one.check not in _ELSEWHERE)
     ended = found.ended or "it did not end"
     caveat = "" if ended == "complete" else f"The run is unfinished ({ended})."
-    return msgspec.structs.replace(
-        shown, parts=(*shown.parts, head), findings=counted, caveat=caveat
-    )
+    return msgspec.structs.replace(shown, parts=(*shown.parts, head), caveat=caveat)

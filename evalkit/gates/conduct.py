@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evalkit.conclusions import Analysis
+from evalkit.conclusions import UNKNOWN_LISTS, Analysis
 from evalkit.gates import verdict
 from evalkit.gates.verdict import FAIL, PASS, UNKNOWN
-from evalkit.records import Gate
+from evalkit.records import Access, Gate
 from evalkit.wording import k_of, listed, n_of
 
 MAX_LOST = Fraction(1, 10)
@@ -66,8 +66,7 @@ def treatment_arrived(analysis: Analysis) -> Gate:
         "and all text put into a prompt reached it.",
         FAIL: "In some steps the model was told of other skills than its arm offers, "
         "or text put into a prompt did not reach it.",
-        UNKNOWN: "No gateway saw what the model was told in every step, so what "
-        "arrived there is not known.",
+        UNKNOWN: f"What arrived is not known of every step: {_why_unseen(analysis)}.",
     }[found]
     return Gate(
         verdict.ARRIVED,
@@ -76,6 +75,23 @@ def treatment_arrived(analysis: Analysis) -> Gate:
         f"delivered",
         sentence,
     )
+
+
+def _why_unseen(analysis: Analysis) -> str:
+    """Why nobody saw in every step what the model was told."""
+    seals = analysis.seals
+    if not any(row.n_steps for row in analysis.treatments):
+        return "no step was analysed"
+    if seals.access is None:
+        return "the agent calls no model, so there are no requests to look at"
+    if seals.access is Access.DIRECT:
+        return "the way to the model leaves the gateway out, so nobody saw its requests"
+    if seals.agent == UNKNOWN_LISTS:
+        return (
+            "requests passed the gateway, but in what words this program tells its model "
+            "of skills is not known here"
+        )
+    return "in some steps no request passed the gateway"
 
 
 def usage_complete(analysis: Analysis) -> Gate:

@@ -34,7 +34,8 @@ INFORMS = {
 """Gates that never close a claim, and why."""
 MAY_BE_UNKNOWN = {
     REPEAT: "Nobody has to grade again, so not knowing closes no claim.",
-    ARRIVED: "An agent need not go through a gateway, so not knowing closes no claim.",
+    ARRIVED: "No agent has to show what its model is told, so not knowing closes no "
+    "claim.",
 }
 """Gates that close a claim only where they fail, and why."""
 

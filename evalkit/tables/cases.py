@@ -9,7 +9,7 @@ from evalkit.markup import Column, Fold, Page, Prose, Shown, Table
 
 def cases(analysis: Analysis) -> Page:
     """The cases, and each case in each arm with the trials behind the mean."""
-    against = analysis.design.comparators
+    against = analysis.design.against
     rows = [
         (
             row.case,

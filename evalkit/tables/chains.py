@@ -6,16 +6,19 @@ from collections import Counter
 
 from evalkit import wording
 from evalkit.conclusions import Analysis, StepRow
-from evalkit.markup import Column, Prose, Shown, Table
+from evalkit.markup import Column, Page, Shown, Table
 from evalkit.records import Ended
 
 FINISHED = Ended.FINISHED.value
 
 
 def steps(analysis: Analysis) -> Shown:
-    """Each step of each chain in each arm: how far trials came, and at what price."""
+    """Each step of each chain in each arm: how far trials came, and at what price.
+
+    Nothing without a chain: the figure of steps says so.
+    """
     if not analysis.steps:
-        return Prose(("So there are no steps to tell apart.",))
+        return Page(())
     rows = [
         (
             row.case,

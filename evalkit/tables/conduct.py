@@ -23,17 +23,27 @@ def agent(analysis: Analysis) -> Table:
     seals = analysis.seals
     way = _WAYS[seals.access] if seals.access else NO_MODEL
     asked = (
-        ("Model", seals.model),
+        ("Model", model(analysis)),
         ("Who answers for the model", provider(analysis)),
         ("Way to the model", way),
     )
     rows = (
         ("Agent", wording.agent(seals.agent, seals.agent_version)),
         ("sha256 of its executable", seals.executable_sha256),
-        *(asked if seals.provider else [("Model", NO_MODEL)]),
+        *(asked if seals.provider else asked[:1]),
     )
     columns = (Column("What"), Column("As registered"))
     return Table("The agent, and its way to its model", columns, rows)
+
+
+def model(analysis: Analysis) -> str:
+    """The model that did the work; for a control the one that is only named."""
+    seals = analysis.seals
+    if seals.provider:
+        return seals.model
+    return (
+        f"{NO_MODEL} (the plan names {seals.model}, whose rates price what it claims)"
+    )
 
 
 def provider(analysis: Analysis) -> str:

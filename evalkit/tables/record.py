@@ -55,7 +55,7 @@ def seals(analysis: Analysis) -> Page:
             "Agent",
             f"{wording.agent(found.agent, found.agent_version)}, {found.executable_sha256}",
         ),
-        ("Model", found.model),
+        ("Model", conduct.model(analysis)),
         ("Provider", conduct.provider(analysis)),
         ("Access", found.access.value if found.access else conduct.NO_MODEL),
         ("Source of the run", found.run_source),

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 
 from evalkit import wording
 from evalkit.conclusions import ONE_ARM, Analysis
-from evalkit.markup import Column, Fold, Page, Prose, Table, stamped
+from evalkit.gates import verdict
+from evalkit.markup import Column, Fold, Page, Prose, Shown, Table, stamped
 from evalkit.records import Contrast
 
 DIFFERENCES = {"score": "mean score", "passed": "share of trials that passed"}
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _VERDICTS = {"pass": "pass", "fail": "FAIL", "unknown": "unknown"}
+_AT_ODDS = (
+    "p and the interval say different things, since p counts in how many ways the trials "
+    "could be shared out between the arms, case by case, and the interval goes by the "
+    "spread between trials, of which so few tell little. What is claimed goes by p"
+)
 
 
 def answer(analysis: Analysis) -> Page:
@@ -26,7 +32,7 @@ def answer(analysis: Analysis) -> Page:
         " ".join(reversed(found) if analysis.simulated else found),
         f"{analysis.sentence} Run {analysis.run}: status {analysis.status}.",
     )
-    return Page((*head, Prose(paragraphs, "answer"), _in_short(analysis)))
+    return Page((*head, Prose(paragraphs, "answer"), *_in_short(analysis)))
 
 
 def gates(analysis: Analysis) -> Table:
@@ -39,7 +45,19 @@ def gates(analysis: Analysis) -> Table:
         f"Conditions; status: {analysis.status}",
         tuple(map(Column, ("Condition", "Verdict", "What it means", "Evidence"))),
         tuple(rows),
+        note=_closing(analysis),
         empty="this analysis was not judged.",
+    )
+
+
+def _closing(analysis: Analysis) -> str:
+    """Which of the verdicts let no claim stand."""
+    closing = [gate.name for gate in analysis.gates if verdict.closes(gate)]
+    if not closing:
+        return "None of these closes the way to a claim."
+    return (
+        f"No claim stands against: {wording.listed(closing)}. What else did not pass "
+        f"informs, and says why it closes nothing."
     )
 
 
@@ -163,14 +181,15 @@ def _differences(analysis: Analysis, measure: str) -> Page:
         note="p: how often swapping the arms of a case's trials would give a difference "
         f"as large. {counting}",
     ).without_empty()
-    return Page((table, *_reserves(found)))
+    return Page((table, *_reserves(found, analysis.design.confidence)))
 
 
-def _reserves(found: Sequence[Contrast]) -> tuple[Prose, ...]:
+def _reserves(found: Sequence[Contrast], confidence: float) -> tuple[Prose, ...]:
     """What cannot be said, or only with care; contrasts of which the same holds once."""
     told: dict[str, list[str]] = {}
     for contrast in found:
-        for said in filter(None, (contrast.refusal, contrast.warning)):
+        odd = _AT_ODDS if _is_at_odds(contrast, confidence) else None
+        for said in filter(None, (contrast.refusal, odd, contrast.warning)):
             told.setdefault(said, []).append(
                 f"{contrast.arm} against {contrast.comparator}"
             )
@@ -179,6 +198,13 @@ def _reserves(found: Sequence[Contrast]) -> tuple[Prose, ...]:
         if told
         else ()
     )
+
+
+def _is_at_odds(found: Contrast, confidence: float) -> bool:
+    """True where one of p and interval excludes that there is no difference."""
+    if found.p is None or found.low is None or found.high is None:
+        return False
+    return (found.p <= 1 - confidence) == (found.low <= 0 <= found.high)
 
 
 def _headline(analysis: Analysis) -> str:
@@ -225,8 +251,9 @@ def _named(found: Sequence[Contrast]) -> str:
     return wording.listed(f"{c.arm} against {c.comparator}" for c in found)
 
 
-def _in_short(analysis: Analysis) -> Table:
-    comparator = analysis.design.comparators[0] if analysis.design.comparators else None
+def _in_short(analysis: Analysis) -> tuple[Shown, ...]:
+    """A row per arm, and what must be known of the differences in it."""
+    comparator = next(iter(analysis.design.against), None)
     primary = {found.arm: found for found in _primary(analysis, comparator)}
     rows = [
         (
@@ -247,13 +274,14 @@ def _in_short(analysis: Analysis) -> Table:
         "Dollars per trial",
         "against baseline",
     )
-    return Table(
+    table = Table(
         "In short",
         (Column("Arm"), *(Column(head, number=True) for head in heads)),
         tuple(rows),
         note=f"Each interval is for one comparison by itself. Dollars by the accounting "
         f"{analysis.seals.accounting}.",
     )
+    return table, *_reserves([*primary.values()], analysis.design.confidence)
 
 
 def _primary(analysis: Analysis, comparator: str | None) -> list[Contrast]:

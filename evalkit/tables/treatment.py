@@ -34,7 +34,8 @@ def treatment(analysis: Analysis) -> Page:
         (Column("Arm"), *(Column(head, number=True) for head in heads)),
         tuple(rows),
         note="What the model was told is taken from the agent's requests as they "
-        f"passed the gateway: {NOT_SEEN} where none stood, or no request was made.",
+        f"passed the gateway: {NOT_SEEN} where none stood, no request was made, or "
+        f"nobody here knows in what words a program tells its model of skills.",
     )
     used = [
         (row.arm, counted(row.skills_invoked))
@@ -150,7 +151,9 @@ def _strays(analysis: Analysis) -> Table:
         )
         for row in analysis.strays
     ]
-    looked = any(row.n_looked for row in analysis.treatments)
+    looked = any(
+        row.n_looked or row.n_carried is not None for row in analysis.treatments
+    )
     heads = (
         "Step",
         "At home, but the model was not told of",
