@@ -809,12 +809,16 @@ class Event(Record, frozen=True):
 
 
 class Gate(Record, frozen=True):
-    """One precondition of a claim; `verdict` is pass, fail or unknown."""
+    """One precondition of a claim; `verdict` is pass, fail or unknown.
+
+    No claim stands against one that `closes`.
+    """
 
     name: str
     verdict: str
     evidence: str
     sentence: str
+    closes: bool = False
 
 
 class Contrast(Record, frozen=True):

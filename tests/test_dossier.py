@@ -172,7 +172,7 @@ def test_all_holds_where_nothing_was_touched_and_looking_touches_nothing(own):
     assert "Judged again from its own record" in found.pilot.text
     assert "4 saved workspaces questioned again" in found.again.text
     assert len(found.again.parts[0].rows) == len(found.again.findings)
-    assert "sections of their own: proofs and gate run." in found.again.text
+    assert "sections of their own: proofs, gate run." in found.again.text
 
 
 def test_a_simulated_gate_run_is_as_sealed_and_allows_no_claim(own):

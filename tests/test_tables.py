@@ -118,8 +118,7 @@ def test_p_and_interval_that_say_different_things_are_explained(analysis, p, low
         analysis.contrasts[0], measure="score", p=p, low=low, high=1.0
     )
     told = msgspec.structs.replace(analysis, contrasts=(first,))
-    for page in (tables.answer(told), tables.contrasts(told)):
-        assert ("say different things" in page.text) == odd
+    assert ("say different things" in tables.contrasts(told).text) == odd
 
 
 def test_no_column_is_against_an_arm_that_took_no_part(analysis):

@@ -89,7 +89,7 @@ def status_of(gates: Sequence[Gate]) -> str:
 
     A simulation beats all others; too many blocks lost, too small a sample.
     """
-    closed = [gate.name for gate in gates if verdict.closes(gate)]
+    closed = [gate.name for gate in gates if gate.closes]
     if verdict.REAL in closed:
         return SYNTHETIC
     if verdict.SAMPLE in closed and verdict.BLOCKS not in closed:

@@ -48,8 +48,10 @@ def closes(gate: Gate) -> bool:
 
 
 def explained(gate: Gate) -> Gate:
-    """The gate, its sentence with why its verdict closes no claim, where it does not."""
-    if gate.verdict == PASS or closes(gate):
+    """The gate with whether it closes a claim, and where it does not pass why not."""
+    if closes(gate):
+        return msgspec.structs.replace(gate, closes=True)
+    if gate.verdict == PASS:
         return gate
     why = {**INFORMS, **MAY_BE_UNKNOWN}[gate.name]
     return msgspec.structs.replace(gate, sentence=f"{gate.sentence} {why}")

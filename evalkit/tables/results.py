@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from evalkit import wording
 from evalkit.conclusions import ONE_ARM, Analysis
-from evalkit.gates import verdict
 from evalkit.markup import Column, Fold, Page, Prose, Shown, Table, stamped
 from evalkit.records import Contrast
 
@@ -17,7 +16,7 @@ _VERDICTS = {"pass": "pass", "fail": "FAIL", "unknown": "unknown"}
 _AT_ODDS = (
     "p and the interval say different things, since p counts in how many ways the trials "
     "could be shared out between the arms, case by case, and the interval goes by the "
-    "spread between trials, of which so few tell little. What is claimed goes by p"
+    "spread between trials, of which so few tell little. A claim goes by p"
 )
 
 
@@ -52,7 +51,7 @@ def gates(analysis: Analysis) -> Table:
 
 def _closing(analysis: Analysis) -> str:
     """Which of the verdicts let no claim stand."""
-    closing = [gate.name for gate in analysis.gates if verdict.closes(gate)]
+    closing = [gate.name for gate in analysis.gates if gate.closes]
     if not closing:
         return "None of these closes the way to a claim."
     return (
@@ -181,15 +180,18 @@ def _differences(analysis: Analysis, measure: str) -> Page:
         note="p: how often swapping the arms of a case's trials would give a difference "
         f"as large. {counting}",
     ).without_empty()
-    return Page((table, *_reserves(found, analysis.design.confidence)))
+    odd = [one for one in found if _is_at_odds(one, analysis.design.confidence)]
+    return Page((table, *_reserves(found, odd)))
 
 
-def _reserves(found: Sequence[Contrast], confidence: float) -> tuple[Prose, ...]:
+def _reserves(
+    found: Sequence[Contrast], odd: Sequence[Contrast] = ()
+) -> tuple[Prose, ...]:
     """What cannot be said, or only with care; contrasts of which the same holds once."""
     told: dict[str, list[str]] = {}
     for contrast in found:
-        odd = _AT_ODDS if _is_at_odds(contrast, confidence) else None
-        for said in filter(None, (contrast.refusal, odd, contrast.warning)):
+        why = _AT_ODDS if contrast in odd else None
+        for said in filter(None, (contrast.refusal, why, contrast.warning)):
             told.setdefault(said, []).append(
                 f"{contrast.arm} against {contrast.comparator}"
             )
@@ -281,7 +283,7 @@ def _in_short(analysis: Analysis) -> tuple[Shown, ...]:
         note=f"Each interval is for one comparison by itself. Dollars by the accounting "
         f"{analysis.seals.accounting}.",
     )
-    return table, *_reserves([*primary.values()], analysis.design.confidence)
+    return table, *_reserves([*primary.values()])
 
 
 def _primary(analysis: Analysis, comparator: str | None) -> list[Contrast]:
