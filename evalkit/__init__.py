@@ -6,12 +6,12 @@ Modules, from what people use to what everything rests on:
     auditing       what an auditor reads, published
     publish        execute any notebook, export it
     calibration    planted effects through the same contrasts
+    console        text for a terminal
     dossier        what an auditor reads, as tables
     replication    two runs of one corpus side by side, never compared
     export         an executed notebook as one safe page
     notebook       what the notebooks call
     loading        a run with its record, its frames and its numbers
-    console        text for a terminal
     doctor         what this machine lacks
     explore        a transcript, summed up and page by page
     tables         tables of an analysis

@@ -38,10 +38,12 @@ def spent(status: Status) -> tuple[tuple[str, str, str | None], ...]:
     least = "at least " if n_unreported and not silent else ""
     max_tokens = None if status.max_tokens is None else count(status.max_tokens)
     max_usd = None if status.max_usd is None else usd(status.max_usd)
+    # What a scripted agent tells of is paid by nobody.
+    made = " simulated" if status.simulated and dollars else ""
     return (
         ("Calls", count(status.n_calls), count(status.max_calls)),
         ("Tokens", f"{least}{count(n_tokens)}", max_tokens),
-        ("Dollars", f"{least}{usd(dollars)}", max_usd),
+        ("Dollars", f"{least}{usd(dollars)}{made}", max_usd),
     )
 
 

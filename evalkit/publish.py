@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,9 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from tqdm import tqdm
 from traitlets.config import Config
 
-from evalkit import errors, files
+from evalkit import console, errors, files
 from evalkit.errors import EvalkitError, InputError, NotebookError
 from evalkit.export import export
 from evalkit.files import disk
@@ -247,13 +246,15 @@ def _cell_name(index: int, source: str) -> str:
 @contextmanager
 def _bar(run: Path | None) -> Generator[None]:
     """A bar on stderr that counts a run's ended attempts from its journal."""
-    if run is None or not sys.stderr.isatty():
+    if run is None:
         yield
         return
     total = len(load_registration(run).schedule)
     over = threading.Event()
-    with tqdm(total=total, unit=" trials", file=sys.stderr, leave=False) as shown:
-        counter = threading.Thread(target=_count, args=(run / JOURNAL, shown, over))
+    with console.bar("trials") as told:
+        counter = threading.Thread(
+            target=_count, args=(run / JOURNAL, total, told, over)
+        )
         counter.start()
         try:
             yield
@@ -262,7 +263,9 @@ def _bar(run: Path | None) -> Generator[None]:
             counter.join()
 
 
-def _count(journal: Path, shown: tqdm[Any], over: threading.Event) -> None:
+def _count(
+    journal: Path, total: int, told: Callable[[int, int], None], over: threading.Event
+) -> None:
     while not over.wait(0.5):
         if journal.is_file():
-            shown.update(journal.read_bytes().count(_ENDED) - shown.n)
+            told(journal.read_bytes().count(_ENDED), total)

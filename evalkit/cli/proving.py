@@ -172,13 +172,14 @@ def audit(
     if page:
         from evalkit.auditing import publish_audit
 
-        made = publish_audit(
-            run,
-            root,
-            isolation=isolation,
-            allow_unsandboxed=allow_unsandboxed,
-            n_workers=workers,
-        )
+        with console.bar("proofs, mutants, fixes, gate run and verdicts"):
+            made = publish_audit(
+                run,
+                root,
+                isolation=isolation,
+                allow_unsandboxed=allow_unsandboxed,
+                n_workers=workers,
+            )
         found, path = made.found, str(made.page)
         document = {**msgspec.to_builtins(found), "page": path}
         show(document, as_json, [*console.audit_lines(found), path])

@@ -169,7 +169,9 @@ def run(
             hire=_hired(scheduler),
             progress=lambda status: told(status.n_done, status.n_planned),
         )
-    show(found, as_json, console.status_lines(found, datetime.now(UTC)))
+    lines = console.status_lines(found, datetime.now(UTC))
+    next_one = "report" if found.state == "complete" else "run"
+    show(found, as_json, [*lines, f"next: evalkit {next_one} {run}"])
 
 
 def _expect_no_replay(folder: Path) -> None:

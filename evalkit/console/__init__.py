@@ -1,12 +1,12 @@
 """Text for a terminal: lines for each thing a command shows, and a bar."""
 
+from evalkit.console.advance import bar
 from evalkit.console.choosing import (
     answered_lines,
     probe_lines,
     recall_lines,
     route_lines,
 )
-from evalkit.console.layout import bar
 from evalkit.console.planning import outline_lines
 from evalkit.console.proving import (
     ambiguity_lines,

@@ -39,7 +39,7 @@ def recall_lines(found: Recall) -> list[str]:
     return [
         f"an accepted skill is among the candidates of {found.n_held} of "
         f"{found.n_needing} that need one: the ceiling of every accuracy",
-        f"the same {len(found.constant)} for all would hold one for "
+        f"no ranking, the same {len(found.constant)} for all: would hold one for "
         f"{found.n_constant_held} of {found.n_needing} "
         f"({', '.join(found.constant) or 'none'})",
         f"{found.n_admitted} of {found.n} admitted without a model, "
@@ -84,11 +84,14 @@ def probe_lines(found: ProbeScores) -> list[str]:
         for row in found.categories
     ]
     how = (
-        "a model chose" if found.asked else "no model was asked, so little is right yet"
+        "a model chose"
+        if found.asked
+        else "no model was asked: right are those that the ranking settles alone"
     )
     return [
         f"probes of the library {found.library} ({how})",
         *align([heads, *rows]),
+        "spared: of those that need no skill, how many get none and cost no call",
         *recall_lines(found.recall),
         f"picked wrongly: {', '.join(found.wrong) or 'none'}",
         f"no accepted skill among the candidates: "

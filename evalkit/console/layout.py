@@ -1,30 +1,14 @@
-"""What all lines share: columns, one-line texts, a bar."""
+"""What all lines share: columns, one-line texts."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-
-from tqdm import tqdm
+from collections.abc import Sequence
 
 from evalkit import wording
 from evalkit.conclusions import Proportion
 
 MAX_LINE = 300
 """Characters of a reason on a line."""
-
-
-@contextmanager
-def bar(unit: str) -> Generator[Callable[[int, int], None]]:
-    """A progress bar on stderr; the value given is told (done, of how many)."""
-    with tqdm(unit=f" {unit}", file=sys.stderr, leave=False, disable=None) as shown:
-
-        def tell(done: int, total: int) -> None:
-            shown.total = total
-            shown.update(done - shown.n)
-
-        yield tell
 
 
 def one_line(text: str) -> str:

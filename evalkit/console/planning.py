@@ -77,14 +77,14 @@ def _foresight_lines(outline: Outline) -> list[str]:
     rows = [
         (
             name,
-            f"{design.n_cases} cases x {design.repeats}",
-            f"spread {design.sd:.1f}",
+            f"{design.n_cases} x {design.repeats}",
+            f"{design.sd:.1f}",
             "nothing to say from one trial"
             if design.difference is None
             else f"{design.difference:.2f}"
             if design.difference <= 1
             else "nothing within 0 to 1",
-            f"least p {design.p_least:.2g}",
+            f"{design.p_least:.2g}",
         )
         for name, designs in (
             ("this design", found.planned),
@@ -97,7 +97,7 @@ def _foresight_lines(outline: Outline) -> list[str]:
         f"declared: {outline.outcome}, margin {outline.margin}, "
         f"{', '.join(outline.confirmatory) or 'no comparison'}; others are exploratory",
         f"one comparison by itself finds, in {found.power:.0%} of runs, by spread of trials:",
-        *align(rows),
+        *align([("", "cases x repeats", "spread", "difference", "least p"), *rows]),
         *([] if found.beyond else ["  cases like these: nothing, with so few cases"]),
     ]
 
