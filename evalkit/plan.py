@@ -131,6 +131,13 @@ def draft(plan: Plan, root: Path, *, now: Callable[[], str]) -> Draft:
             cure="plan fewer cases, arms or repeats, or raise --max-calls",
         )
     registration = inputs.describe(now())
+    if plan.record and registration.agent.provider is None:
+        raise InputError(
+            "plan record",
+            expected="an agent that calls a model, whose answers can be recorded",
+            found=f"the agent {registration.agent.name}, which calls none",
+            cure="leave --record away, or plan another --agent",
+        )
     if plan.gate_run:
         gate = readiness.seal_of(root, plan.gate_run, registration)
         registration = seal(msgspec.structs.replace(registration, gate=gate))

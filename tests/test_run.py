@@ -125,6 +125,11 @@ def test_a_plan_that_names_what_is_not_there_is_refused(own_root, changes, said)
         _seal(own_root, **changes)
 
 
+def test_a_recording_of_an_agent_that_calls_no_model_is_refused(own_root):
+    with pytest.raises(InputError, match="calls a model"):
+        _seal(own_root, record=True)
+
+
 def test_a_plan_over_its_own_budget_is_refused(own_root):
     from evalkit.records import Budget
 
