@@ -97,7 +97,7 @@ def _expect_recorded(run: Path, root: Path, recorded: Registration) -> None:
     if recorded.replay is not None:
         what, cure = f"a replay of {recorded.replay.run}", "replay that run"
     elif recorded.agent.provider is None:
-        what = "an agent that calls no model"
+        what, cure = "an agent that calls no model", "carry it out again: it is free"
     elif plan.access is not Access.GATEWAY or not plan.record:
         what = f"nothing recorded: access {plan.access}, --record {'on' if plan.record else 'off'}"
     elif (root / "runs" / run.resolve().name).resolve() != run.resolve():

@@ -87,6 +87,8 @@ def spent(analysis: Analysis) -> Table:
         f"{wording.count(cost.max_calls)}. The gap between the rows was spent on "
         "attempts lost to the provider or the machine."
     )
+    if analysis.simulated:
+        title = "What the run would have spent: simulated, so nothing was paid"
     if analysis.replay is not None:
         title = "Replayed usage"
         note = (
