@@ -19,6 +19,7 @@ from evalkit.records import (
     Dialect,
     Ended,
     Outcome,
+    Output,
     Plan,
     Program,
 )
@@ -131,9 +132,9 @@ def test_no_page_of_a_run_tells_its_keys_or_those_of_the_operator(
     script = realroot.always({"text": CORRECT, "usage": realroot.USED})
     with realroot.provider(tmp_path / "stub", script) as stub:
         source = TELLS_ALL.replace("{OPERATORS!r}", OPERATORS)
-        run = realroot.carry_out(
-            own_root, _plan(tmp_path, source, stub.url, Dialect.ANTHROPIC)
-        )
+        plan = _plan(tmp_path, source, stub.url, Dialect.ANTHROPIC)
+        told = msgspec.structs.replace(plan.program, output=Output.CLAUDE)
+        run = realroot.carry_out(own_root, msgspec.structs.replace(plan, program=told))
     (said,) = find_trial(run, "greet.baseline.r1").evidence.folder.glob(
         "*/agent.stdout*"
     )
