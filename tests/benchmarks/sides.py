@@ -1,7 +1,7 @@
 """What the benchmarks share: sides that take turns, and what each of them took.
 
-A side is a command. `whole` takes the CPU, the wall clock and the memory of it and
-all processes that it starts; `part` takes what it says itself of a piece of its
+A side is a command. `whole` takes the wall clock and the memory of it and all
+processes that it starts, and the machine's CPU meanwhile; `part` takes what it says itself of a piece of its
 work, by `tell`, so that imports are left out. Sides run in turn, a round after the
 other and each round in another order, and a ratio is the median of the ratios of the
 rounds: what slows the machine for a while slows all sides of a round.
@@ -83,7 +83,10 @@ def print_conditions(*packages: str, seed: int | None = None) -> None:
 
 
 def whole(argv: Argv, *, cwd: Path | None = None) -> Taken:
-    """What a command and all that it starts take, their starts included."""
+    """What a command and all that it starts take, their starts included.
+
+    CPU is that of the whole machine meanwhile, so nothing else may run.
+    """
     reaper = [sys.executable, "-I", "-S", __file__, *map(str, argv)]
     done = subprocess.run(reaper, stdout=subprocess.PIPE, check=True, cwd=cwd)
     return Taken(*json.loads(done.stdout))
@@ -226,18 +229,29 @@ def _own_peak_mb() -> float:
     return int(peak.split()[1]) / 1024
 
 
+def _machine_cpu_s() -> float:
+    """Seconds that all CPUs worked since the machine's start.
+
+    A process that ends with its pid namespace is reaped by the kernel, and its time
+    enters nobody's account: that of children would leave out most of a sandbox.
+    """
+    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    user, nice, system, _, _, irq, softirq = map(int, fields[:7])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
 def _reap(argv: list[str]) -> None:
     """Run a command to its end and that of its orphans; print what they took."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    started = time.perf_counter()
+    cpu_s, started = _machine_cpu_s(), time.perf_counter()
     done = subprocess.run(argv, stdout=subprocess.DEVNULL, check=False)
     wall_s = time.perf_counter() - started
     with suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = used.ru_utime + used.ru_stime
-    print(json.dumps(Taken(cpu_s, wall_s, used.ru_maxrss / 1024)))
+    cpu_s = _machine_cpu_s() - cpu_s
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(json.dumps(Taken(cpu_s, wall_s, peak_mb)))
     sys.exit(done.returncode)
 
 
