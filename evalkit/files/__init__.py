@@ -116,7 +116,8 @@ def read_tree(
             folder, expected="a folder", found="none", cure="create the folder"
         )
     entries: list[Entry] = []
-    for path, mode in _walk(folder):
+    for path, found in _walk(folder):
+        mode = found.st_mode
         if not stat.S_ISREG(mode):
             raise InputError(
                 path,
@@ -124,8 +125,8 @@ def read_tree(
                 found=untrusted.kind_name(mode),
                 cure="replace it by what it stands for",
             )
-        data = read_regular(path, max_bytes=max_bytes)
-        name = path.relative_to(folder).as_posix()
+        data = read_regular(Path(path), max_bytes=max_bytes)
+        name = os.path.relpath(path, folder)
         entries.append(Entry(name, data, executable=bool(mode & stat.S_IXUSR)))
     return tuple(sorted(entries, key=lambda entry: entry.path.encode()))
 
@@ -163,10 +164,9 @@ def watch(paths: Iterable[Path]) -> tuple[tuple[str, int, int, int], ...]:
             (str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns)
             for given in paths
             if given.exists()
-            for path in (
-                [one for one, _ in _walk(given)] if given.is_dir() else [given]
+            for path, found in (
+                _walk(given) if given.is_dir() else [(given, given.lstat())]
             )
-            for found in (path.lstat(),)
         )
     )
 
@@ -448,24 +448,25 @@ def package_data(name: str) -> bytes:
     return resources.files("evalkit").joinpath("data", name).read_bytes()
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Every entry below a trusted folder that is no folder, with its mode; caches left out.
+def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Every entry below a trusted folder that is no folder; caches left out.
 
     A folder nested deeper than `untrusted.MAX_DEPTH` is given itself, and not entered.
+    Of a run's inputs it gives thousands, before every block: no Path is made of one.
     """
-    stack = [(folder, 0)]
+    stack = [(str(folder), 0)]
     while stack:
         inner, depth = stack.pop()
         with os.scandir(inner) as entries:
             for entry in entries:
-                mode = entry.stat(follow_symlinks=False).st_mode
-                if not stat.S_ISDIR(mode):
+                found = entry.stat(follow_symlinks=False)
+                if not stat.S_ISDIR(found.st_mode):
                     if not entry.name.endswith(".pyc"):
-                        yield Path(entry.path), mode
+                        yield entry.path, found
                 elif depth == untrusted.MAX_DEPTH:
-                    yield Path(entry.path), mode
+                    yield entry.path, found
                 elif entry.name not in untrusted.CACHE_FOLDERS:
-                    stack.append((Path(entry.path), depth + 1))
+                    stack.append((entry.path, depth + 1))
 
 
 def _empty(folder: Path) -> None:
