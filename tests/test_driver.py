@@ -570,6 +570,14 @@ def test_a_child_holds_only_its_streams_and_its_answer_pipe(subject):
     )
 
 
+def test_what_one_kind_of_child_needs_is_hidden_from_all(subject):
+    subject.start(FORKED)
+    assert subject.tests().passed
+    seen = subject.call("functions:look").value
+    assert seen["modules"] == []
+    assert not any("evalkit" in part for part in seen["path"])
+
+
 @pytest.mark.needs_sandbox
 @pytest.mark.parametrize("way", ["call", "run"])
 def test_nobody_reads_the_descriptors_of_driver_or_zygote(boxed, way):

@@ -48,7 +48,7 @@ CALLERS = ["user", "root"] if os.geteuid() == 0 else ["user"]
 def _as_subject(box, workspace):
     """How the driver's interpreter is started, without the driver."""
     launch = box.subject_argv(workspace, 9)
-    cut = launch.argv.index(view.DRIVER_SEEN)
+    cut = launch.argv.index(f"{view.DRIVER_SEEN}/{view.PROGRAM}")
     return msgspec.structs.replace(launch, argv=launch.argv[:cut])
 
 
@@ -266,7 +266,7 @@ def test_the_subject_runs_under_a_fixed_hash_seed(level, workspace):
     box = sandbox.open_box(level, allow_unsandboxed=True)
     launch = box.subject_argv(workspace, 9)
     seen = {"bwrap": view.DRIVER_SEEN, "none": str(view.DRIVER)}[level]
-    cut = launch.argv.index(seen)
+    cut = launch.argv.index(f"{seen}/{view.PROGRAM}")
     argv = (*launch.argv[:cut], "-c", "print(hash('a'))")
     first, second = (
         process.output(argv, timeout_s=60, env=launch.env, given=launch.given)

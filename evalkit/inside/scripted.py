@@ -5,10 +5,6 @@ Runs inside the sandbox, with the standard library alone. Beside it lie
 arguments and refuses others, so that a run of it shows the adapter to be right.
 """
 
-# It starts sooner without pathlib, which the house otherwise asks for.
-# ruff: noqa: PTH100, PTH101, PTH103, PTH109, PTH112, PTH116, PTH118, PTH120, PTH123
-# ruff: noqa: PTH208
-
 from __future__ import annotations
 
 import json

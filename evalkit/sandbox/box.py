@@ -122,14 +122,14 @@ class Box(Record, frozen=True):
         if self.isolation.level == NONE:
             scratch = workspace.parent / f".{workspace.name}.scratch"
             places = workspace, scratch / "workspace", scratch / "home", scratch
-            words = (*start, view.DRIVER, fd, NONE, *places)
+            words = (*start, view.DRIVER / view.PROGRAM, fd, NONE, *places)
             env = _subject_env(str(scratch))
             return Launch(tuple(map(str, words)), env, caps=caps)
         identity = next_identity()
         identity.give(workspace)
         places = DELIVERED_SEEN, WORKSPACE_SEEN, HOME_SEEN, f"{view.TMP}/work"
         return boxed(
-            (*start, view.DRIVER_SEEN, str(fd), "bwrap", *places),
+            (*start, f"{view.DRIVER_SEEN}/{view.PROGRAM}", str(fd), "bwrap", *places),
             _subject_env(view.TMP),
             view.TMP,
             identity=identity,

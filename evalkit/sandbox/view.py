@@ -15,6 +15,8 @@ from evalkit.records import Record
 from evalkit.sandbox import seccomp
 
 DRIVER = Path(__file__).parent.parent / "inside" / "subject"
+PROGRAM = "__main__.py"
+"""Of the driver; started as a file, for a folder would be run through runpy."""
 TMP = "/tmp"  # noqa: S108 - the sandbox's own
 DRIVER_SEEN = "/driver/evalkit/inside/subject"
 

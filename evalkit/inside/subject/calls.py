@@ -10,9 +10,8 @@ import threading
 import time
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, cast
 
-from evalkit.inside.subject.bounds import MAX_TEXT, Json, write_all
+from evalkit.inside.subject.bounds import MAX_TEXT, Any, Json, NoReturn, write_all
 from evalkit.inside.subject.plain import (
     NotPlainError,
     json_line,
@@ -109,9 +108,10 @@ def _prepared(call: Json, saved: Json) -> Callable[[], Any]:
 
 def _decoded(value: Any, saved: Json) -> Any:
     if isinstance(value, list):
-        return [_decoded(item, saved) for item in cast(list[Any], value)]
+        listed: list[Any] = value
+        return [_decoded(item, saved) for item in listed]
     if isinstance(value, dict):
-        items = cast(Json, value)
+        items: Json = value
         if set(items) == {"$ref"}:
             return saved[items["$ref"]]
         if set(items) == {"$bytes"}:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, cast
 
-from evalkit.inside.subject.bounds import MAX_WAIT_S, Json, RefusedError
+from evalkit.inside.subject.bounds import MAX_WAIT_S, Any, Json, RefusedError
 from evalkit.inside.subject.family import Family
 from evalkit.inside.subject.pipes import Capture, Talker, listen, spawn
 from evalkit.inside.subject.trees import (
@@ -17,6 +14,7 @@ from evalkit.inside.subject.trees import (
     Places,
     copy_tree,
     parts_of,
+    remove,
     write_text,
 )
 
@@ -53,7 +51,7 @@ class Children:
             "kind": "calls",
             "how": how,
             "env": self._env | question["env"],
-            "cwd": str(self._copy.root),
+            "cwd": self._copy.root,
         }
         within_s = min(question["timeout_s"], MAX_WAIT_S)
         started = time.monotonic()
@@ -71,24 +69,24 @@ class Children:
     def unittest(self, question: Json) -> Json:
         """Run tests in a copy of their own, files put over it: as in `TestRun`."""
         self._n_suites += 1
-        suite = self._places.scratch / f"suite-{self._n_suites}"
+        suite = f"{self._places.scratch}/suite-{self._n_suites}"
         copy_tree(self._places.delivered, suite)
         try:
             return self._unittest(question, suite)
         finally:
-            shutil.rmtree(suite, ignore_errors=True)
+            remove(suite)
 
-    def _unittest(self, question: Json, suite: Path) -> Json:
+    def _unittest(self, question: Json, suite: str) -> Json:
         for path, text in question["files"].items():
             write_text(suite, path, text)
         parts = parts_of(question["start"])
-        if not suite.joinpath(*parts).is_dir():
+        if not os.path.isdir(os.path.join(suite, *parts)):
             return {"error": f"no such folder: {question['start']}"}
         job = {
             "kind": "tests",
             "start": "/".join(parts),
             "env": self._env,
-            "cwd": str(suite),
+            "cwd": suite,
         }
         started = time.monotonic()
         talker, capture = self._talk(job, 1)
@@ -138,7 +136,7 @@ def _test_run(talker: Talker) -> Json:
     if not talker.lines:
         return {"error": talker.over or "no-answer"}
     told = talker.lines[0]
-    ids = [told.get("ran"), told.get("skipped"), told.get("failed")]
+    ids: list[Any] = [told.get("ran"), told.get("skipped"), told.get("failed")]
     names = (
         list(told["failed"].values())
         if isinstance(told.get("failed"), dict)
@@ -146,7 +144,7 @@ def _test_run(talker: Talker) -> Json:
     )
     good = (
         [type(group) for group in ids] == [list, list, dict]
-        and all(type(name) is str for group in ids for name in cast(list[Any], group))
+        and all(type(name) is str for group in ids for name in group)
         and all(
             type(group) is list and all(type(name) is str for name in group)
             for group in names

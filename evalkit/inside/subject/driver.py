@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-from evalkit.inside.subject.bounds import Json, RefusedError
+from evalkit.inside.subject.bounds import Any, Json, RefusedError
 from evalkit.inside.subject.children import Children
 from evalkit.inside.subject.family import Family
 from evalkit.inside.subject.plain import message_of
 from evalkit.inside.subject.requests import Requests
 from evalkit.inside.subject.services import Commands
-from evalkit.inside.subject.trees import Copy, Places, copy_tree, empty
+from evalkit.inside.subject.trees import Copy, Places, copy_tree, empty, remove
 
 TEMPORARY = "tmp"
 
@@ -61,7 +58,7 @@ class Driver:
     def end(self) -> None:
         """End all children and remove the copy."""
         self._clear()
-        shutil.rmtree(self._places.scratch, ignore_errors=True)
+        remove(self._places.scratch)
 
     def _answer(self, question: Json) -> Any:
         op = question["op"]
@@ -76,7 +73,7 @@ class Driver:
         """A new check: nothing of the one before is left."""
         self._begun = False
         self._clear()
-        (self._places.home / TEMPORARY).mkdir(parents=True)
+        os.makedirs(f"{self._places.home}/{TEMPORARY}")
         copy_tree(self._places.delivered, self._places.work)
         self._begun = True
 
@@ -89,9 +86,9 @@ class Driver:
         self._requests.clear()
         self._family.sweep()
         self._commands.clear()
-        _, *own = self._places
+        own = [self._places.work, self._places.home, self._places.scratch]
         if self._family.alone:  # then these are the sandbox's own
-            own += [Path("/tmp"), Path("/dev/shm")]
+            own += ["/tmp", "/dev/shm"]
         for place in own:
             empty(place, keep=self._places.scratch)
 
@@ -102,7 +99,7 @@ class Driver:
         it replaces would be taken for it.
         """
         home = self._places.home
-        folder = Path(sys.executable).parent
+        folder = os.path.dirname(sys.executable)
         given = {
             name: os.environ[name]
             for name in ("LD_LIBRARY_PATH",)
@@ -110,8 +107,8 @@ class Driver:
         }
         return given | {
             "PATH": os.environ.get("PATH") or f"{folder}:/usr/bin:/bin",
-            "HOME": str(home),
-            "TMPDIR": str(home / TEMPORARY),
+            "HOME": home,
+            "TMPDIR": f"{home}/{TEMPORARY}",
             "LANG": "C.UTF-8",
             "PYTHONHASHSEED": "0",
             "PYTHONDONTWRITEBYTECODE": "1",

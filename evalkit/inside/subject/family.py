@@ -10,9 +10,7 @@ import resource
 import select
 import signal
 import socket
-import tempfile
 import time
-from pathlib import Path
 
 from evalkit.inside.subject.bounds import Json, RefusedError, write_all
 from evalkit.inside.subject.zygote import live_zygote
@@ -67,7 +65,8 @@ class Family:
         """Have a child made for a job; `fds` are its stdin, stdout, stderr, more."""
         with contextlib.closing(nameless_file(json.dumps(job).encode())) as memory:
             try:
-                socket.send_fds(self._control, [b"make"], [memory.fileno(), *fds])
+                kind = [job["kind"].encode()]
+                socket.send_fds(self._control, kind, [memory.fileno(), *fds])
                 told = self._control.recv(32)
                 if told != b"born":
                     self.living.add(int(told))
@@ -157,7 +156,7 @@ class Family:
             self.reap()
             others = {
                 int(entry)
-                for entry in os.listdir("/proc")  # noqa: PTH208 - names only, in a loop
+                for entry in os.listdir("/proc")
                 if entry.isdigit() and int(entry) not in {1, os.getpid(), self._zygote}
             }
             if not others:
@@ -179,17 +178,16 @@ class Family:
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
             used = resource.getrusage(who)
             total += used.ru_utime + used.ru_stime
-        fields = (
-            Path(f"/proc/{self._zygote}/stat").read_text("ascii").rpartition(")")[2]
-        )
-        ticks = sum(int(field) for field in fields.split()[11:15])
+        with open(f"/proc/{self._zygote}/stat", encoding="ascii") as told:
+            fields = told.read().rpartition(")")[2].split()
+        ticks = sum(map(int, fields[11:15]))
         return total + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def nameless_file(data: bytes) -> io.FileIO:
     """A file without a name that holds `data`, read from its start."""
     flags = os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC
-    file = io.FileIO(os.open(tempfile.gettempdir(), flags, 0o600), "r+")
+    file = io.FileIO(os.open(os.environ["TMPDIR"], flags, 0o600), "r+")
     write_all(file.fileno(), data)
     file.seek(0)
     return file

@@ -9,11 +9,11 @@ import select
 import threading
 import time
 from collections.abc import Sequence
-from typing import cast
 
 from evalkit.inside.subject.bounds import (
     MAX_LINES,
     MAX_OUTPUT,
+    Any,
     Json,
     refuse_constant,
     text_of,
@@ -131,7 +131,7 @@ class Talker:
         if self.over is not None:  # whoever misspoke is not listened to further
             return
         try:
-            told = json.loads(line, parse_constant=refuse_constant)
+            told: Any = json.loads(line, parse_constant=refuse_constant)
             # Refuses 1e999 and lone surrogates, which would pass as JSON so far.
             json.dumps(told, allow_nan=False, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
@@ -139,7 +139,7 @@ class Talker:
         if told == {"ready": True}:
             self.ready = True
         elif isinstance(told, dict) and len(self.lines) < self.owed:
-            self.lines.append(cast(Json, told))
+            self.lines.append(told)
         else:
             self.over = "no-answer"
 

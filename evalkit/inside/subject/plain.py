@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import math
-from typing import Any
 
-from evalkit.inside.subject.bounds import MAX_LINES, MAX_TEXT, Json, text_of
+from evalkit.inside.subject.bounds import MAX_LINES, MAX_TEXT, Any, Json, text_of
 
 MAX_DEPTH = 50
 

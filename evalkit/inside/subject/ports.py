@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 LISTENING = "0A"
 
@@ -14,7 +13,8 @@ def _rows() -> Iterator[tuple[int, int, str, int]]:
     """Local port, remote port, state and unread bytes of every TCP socket."""
     for table in ("tcp", "tcp6"):
         with contextlib.suppress(OSError):
-            rows = Path("/proc/self/net", table).read_text("ascii").splitlines()
+            with open(f"/proc/self/net/{table}", encoding="ascii") as told:
+                rows = told.read().splitlines()
             for row in rows[1:]:
                 _, local, remote, state, queues, *_ = row.split()
                 yield _last(local), _last(remote), state, _last(queues)

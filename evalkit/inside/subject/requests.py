@@ -1,4 +1,7 @@
-"""Requests to a check's services, and the receivers that its services may call."""
+"""Requests to a check's services, and the receivers that its services may call.
+
+What speaks HTTP is imported when it is first needed: most gradings never do.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,21 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, cast
 
 from evalkit.inside.subject.bounds import (
     MAX_WAIT_S,
+    TYPE_CHECKING,
+    Any,
     Json,
     RefusedError,
     refuse_constant,
 )
-from evalkit.inside.subject.exchange import Exchange
 from evalkit.inside.subject.family import Family
 from evalkit.inside.subject.services import Commands
-from evalkit.inside.subject.sink import Sink
+
+if TYPE_CHECKING:
+    from evalkit.inside.subject.exchange import Exchange
+    from evalkit.inside.subject.sink import Sink
 
 
 class Requests:
@@ -75,6 +81,8 @@ class Requests:
 
     def sink(self, question: Json) -> Json:
         """Open a scripted receiver."""
+        from evalkit.inside.subject.sink import Sink
+
         sink = Sink(question["replies"] or [{"status": 200}])
         number = len(self._sinks) + 1
         self._sinks[number] = sink
@@ -108,6 +116,8 @@ class Requests:
         return {"ok": ok, "last": last, "polls": n_polls, "elapsed_s": elapsed_s}
 
     def _exchange(self, question: Json) -> Exchange:
+        from evalkit.inside.subject.exchange import Exchange
+
         service = self._commands.service(question)
 
         def signal_service(name: str) -> None:
@@ -118,7 +128,8 @@ class Requests:
 
 def _holds(test: Json, last: Any) -> bool:
     if isinstance(last, list):
-        return len(cast(list[Any], last)) >= (test.get("calls") or 0)
+        calls: list[Any] = last
+        return len(calls) >= (test.get("calls") or 0)
     if test.get("status") is not None and last["status"] != test["status"]:
         return False
     if "json" not in test:
@@ -133,15 +144,15 @@ def _holds(test: Json, last: Any) -> bool:
 def fits(wanted: Any, seen: Any) -> bool:
     """True where `seen` equals `wanted`; objects may hold more keys."""
     if isinstance(wanted, dict):
+        parts: Json = wanted
         return isinstance(seen, dict) and all(
-            key in seen and fits(value, seen[key])
-            for key, value in cast(Json, wanted).items()
+            key in seen and fits(value, seen[key]) for key, value in parts.items()
         )
     if isinstance(wanted, list):
-        ours, theirs = cast(list[Any], wanted), cast(list[Any], seen)
+        items: list[Any] = wanted
         return (
             isinstance(seen, list)
-            and len(ours) == len(theirs)
-            and all(map(fits, ours, theirs))
+            and len(items) == len(seen)
+            and all(map(fits, items, seen))
         )
     return isinstance(wanted, bool) == isinstance(seen, bool) and bool(wanted == seen)

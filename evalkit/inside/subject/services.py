@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from evalkit.inside.subject.bounds import MAX_WAIT_S, Json, RefusedError
+from evalkit.inside.subject.bounds import MAX_WAIT_S, Any, Json, RefusedError
 from evalkit.inside.subject.family import Family
 from evalkit.inside.subject.pipes import Capture, spawn
 from evalkit.inside.subject.ports import free_port, listens

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import unittest
 import unittest.loader
-from pathlib import Path
 from typing import Any
 
 from evalkit.inside.subject.bounds import (
@@ -73,14 +73,14 @@ class Collected(unittest.TestResult):
 def run_tests(job: Json, answer: int) -> int:
     """Collect and run a unittest suite; one line tells all, as in `TestRun`."""
     become_fresh(job["cwd"], ["-m", "unittest"])
-    top, start = Path(job["cwd"]), Path(job["cwd"], job["start"])
-    if not (start / "__init__.py").is_file():
+    top, start = job["cwd"], os.path.join(job["cwd"], job["start"])
+    if not os.path.isfile(f"{start}/__init__.py"):
         top = start
     _keep_causes()
     result = Collected()
     error = None
     try:
-        suite = unittest.TestLoader().discover(str(start), top_level_dir=str(top))
+        suite = unittest.TestLoader().discover(start, top_level_dir=top)
         suite.run(result)
         if not result.ran and not result.mros:
             error = "no tests were collected"

@@ -6,15 +6,13 @@ import contextlib
 import errno
 import io
 import os
-import shutil
 import stat
 from collections.abc import Callable, Generator, Sequence
-from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
 
 from evalkit.inside.subject.bounds import (
     MAX_FILES,
     MAX_TEXT,
+    Any,
     Json,
     RefusedError,
     text_of,
@@ -24,78 +22,104 @@ from evalkit.inside.subject.bounds import (
 CACHES = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
 
 
-class Places(NamedTuple):
+CHUNK_BYTES = 1_048_576
+
+
+class Places:
     """The folders of a driver.
 
     `delivered` is the program, read only. The others are the driver's alone, and
     emptied for every check: a copy of it to work in, a home, and room beside.
     """
 
-    delivered: Path
-    work: Path
-    home: Path
-    scratch: Path
+    def __init__(self, delivered: str, work: str, home: str, scratch: str) -> None:
+        self.delivered = delivered
+        self.work = work
+        self.home = home
+        self.scratch = scratch
 
 
-def empty(folder: Path, keep: Path | None = None) -> None:
+def empty(folder: str, keep: str | None = None) -> None:
     """Remove all in a folder but `keep`, and what is mounted from elsewhere."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return
-    device = folder.stat().st_dev
+    device = os.stat(folder).st_dev
     with os.scandir(folder) as entries:
         for entry in entries:
-            path = Path(entry.path)
-            if path == keep or entry.stat(follow_symlinks=False).st_dev != device:
+            if entry.path == keep or entry.stat(follow_symlinks=False).st_dev != device:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 with contextlib.suppress(OSError):  # a mount stands in it
-                    path.chmod(0o700)
-                    empty(path, keep)
-                    path.rmdir()
+                    os.chmod(entry.path, 0o700)
+                    empty(entry.path, keep)
+                    os.rmdir(entry.path)
             else:
-                path.unlink()
+                os.unlink(entry.path)
 
 
-def copy_tree(source: Path, target: Path, root: Path | None = None) -> None:
+def remove(folder: str) -> None:
+    """Remove a folder, as far as that can be done."""
+    with contextlib.suppress(OSError):
+        empty(folder)
+        os.rmdir(folder)
+
+
+def copy_tree(source: str, target: str, root: str | None = None) -> None:
     """Copy regular files and folders, without caches.
 
     Relative links that stay inside are kept as links, all others left out.
     """
-    root = root or source.resolve()
-    target.mkdir(parents=True, exist_ok=True)
+    root = root or os.path.realpath(source)
+    os.makedirs(target, exist_ok=True)
     with os.scandir(source) as entries:
         for entry in entries:
-            goal = target / entry.name
+            goal = f"{target}/{entry.name}"
             if entry.is_symlink():
-                if _stays_inside(Path(entry.path), root):
-                    goal.symlink_to(Path(entry.path).readlink())
+                if _stays_inside(entry.path, root):
+                    os.symlink(os.readlink(entry.path), goal)
             elif entry.is_dir():
                 if entry.name not in CACHES:
-                    copy_tree(Path(entry.path), goal, root)
+                    copy_tree(entry.path, goal, root)
             elif entry.is_file():
-                shutil.copyfile(entry.path, goal)
+                _copy_file(entry.path, goal)
                 seen = entry.stat()
-                goal.chmod(seen.st_mode & 0o777 | 0o600)
+                os.chmod(goal, seen.st_mode & 0o777 | 0o600)
                 os.utime(goal, ns=(seen.st_atime_ns, seen.st_mtime_ns))
 
 
-def _stays_inside(link: Path, root: Path) -> bool:
-    try:
-        return not link.readlink().is_absolute() and link.resolve().is_relative_to(root)
-    except (OSError, RuntimeError):
+def _copy_file(source: str, target: str) -> None:
+    with io.FileIO(source) as read, io.FileIO(target, "w") as written:
+        while chunk := read.read(CHUNK_BYTES):
+            write_all(written.fileno(), chunk)
+
+
+def _stays_inside(link: str, root: str) -> bool:
+    """Whether a link is relative and leads, not in circles, to somewhere in `root`."""
+    if os.path.isabs(os.readlink(link)):
         return False
+    try:
+        return is_inside(os.path.realpath(link, strict=True), root)
+    except FileNotFoundError:
+        return is_inside(os.path.realpath(link), root)
+    except OSError:
+        return False
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Whether a resolved path is a folder, or lies in it."""
+    return f"{path}/".startswith(f"{root}/")
 
 
 def parts_of(path: str) -> tuple[str, ...]:
     """Parts of a relative path; refuses one that could leave the copy."""
-    pure = PurePosixPath(path)
-    if pure.is_absolute() or ".." in pure.parts or "\0" in path:
+    parts = tuple(part for part in path.split("/") if part not in {"", "."})
+    if path.startswith("/") or ".." in parts or "\0" in path:
         raise RefusedError(f"path outside the copy: {path}")
-    return pure.parts
+    return parts
 
 
 @contextlib.contextmanager
-def open_folder(root: Path, parts: Sequence[str], *, make: bool) -> Generator[int]:
+def open_folder(root: str, parts: Sequence[str], *, make: bool) -> Generator[int]:
     """Descriptor of a folder below `root`, reached without following a link."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(root, flags)
@@ -112,7 +136,7 @@ def open_folder(root: Path, parts: Sequence[str], *, make: bool) -> Generator[in
         os.close(fd)
 
 
-def read_text(root: Path, path: str) -> str | None:
+def read_text(root: str, path: str) -> str | None:
     """Text of a regular file, None where there is none; refuses a large one."""
     *folders, name = parts_of(path) or (".",)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -133,7 +157,7 @@ def read_text(root: Path, path: str) -> str | None:
     return text_of(data or b"")
 
 
-def write_text(root: Path, path: str, text: str) -> None:
+def write_text(root: str, path: str, text: str) -> None:
     """Write a regular file below `root`, making its folders."""
     *folders, name = parts_of(path) or (".",)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -147,7 +171,7 @@ def write_text(root: Path, path: str, text: str) -> None:
         raise RefusedError(f"{path}: {error.strerror}") from error
 
 
-def list_files(root: Path, path: str) -> list[str]:
+def list_files(root: str, path: str) -> list[str]:
     """Paths, from `root`, of the regular files below a folder, sorted."""
     found: list[str] = []
     stack = [parts_of(path)]
@@ -174,7 +198,7 @@ def list_files(root: Path, path: str) -> list[str]:
 class Copy:
     """A check's own copy of the delivered program."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: str) -> None:
         self.root = root
         self.ops: dict[str, Callable[[Json], Any]] = {
             "read": lambda question: read_text(root, question["path"]),
@@ -184,9 +208,9 @@ class Copy:
 
     def folder(self, path: str) -> str:
         """Absolute path of a folder in it, to run a process in."""
-        folder = self.root.joinpath(*parts_of(path))
-        if not folder.resolve().is_relative_to(self.root.resolve()):
+        folder = os.path.join(self.root, *parts_of(path))
+        if not is_inside(os.path.realpath(folder), os.path.realpath(self.root)):
             raise RefusedError(f"path outside the copy: {path}")
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise RefusedError(f"no such folder: {path}")
-        return str(folder)
+        return folder

@@ -1,33 +1,38 @@
 """The process that children are forked from, and what a child does first.
 
-It is forked before the first question and knows none; it has loaded what
-children usually need. A child leads its own session and holds no descriptor but
-0, 1, 2 and, where it is to answer, its private pipe.
+It is forked before the first question and knows none: of a job it is told the kind
+alone, and loads what that needs when it is first asked for, so that each child has it
+and none waits for what it does not need. A child leads its own session and holds no
+descriptor but 0, 1, 2 and, where it is to answer, its private pipe.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
+import importlib
 import io
 import json
 import os
 import resource
-import runpy
 import signal
 import site
 import socket
 import sys
-import threading
 import time
-import traceback
 from collections.abc import Callable
-from typing import NoReturn, cast
+from types import ModuleType
 
-from evalkit.inside.subject.bounds import Json
-from evalkit.inside.subject.calls import become_fresh, make_calls
-from evalkit.inside.subject.suite import run_tests
+from evalkit.inside.subject.bounds import Json, NoReturn
 
+JOBS = {
+    "calls": "calls:make_calls",
+    "execute": "programs:execute",
+    "module": "modules:run_module",
+    "tests": "suite:run_tests",
+}
+"""Where the function of each kind is; it is given the job and the answer's pipe."""
 LIMITS = {
     "fsize": resource.RLIMIT_FSIZE,
     "nofile": resource.RLIMIT_NOFILE,
@@ -50,9 +55,7 @@ def live_zygote(control: socket.socket) -> NoReturn:
         os.dup2(null, number)
     os.close(null)
     site.setquit()
-    # A program under question may have modules of these names.
-    for name in [n for n in sys.modules if n.partition(".")[0] == "evalkit"]:
-        del sys.modules[name]
+    jobs = _Jobs()
     while True:
         message, fds, _, _ = socket.recv_fds(control, 16, 8)
         if not message:
@@ -60,10 +63,11 @@ def live_zygote(control: socket.socket) -> NoReturn:
         if not fds:  # the driver asks whether anybody is here
             control.send(message)
             continue
+        work = jobs.of(message.decode())
         buried, burying = os.pipe()
         middle = os.fork()
         if not middle:
-            _live_middle(control, fds, buried, burying)
+            _live_middle(control, work, fds, buried, burying)
         for fd in (*fds, buried):
             os.close(fd)
         os.waitpid(middle, 0)
@@ -71,8 +75,45 @@ def live_zygote(control: socket.socket) -> NoReturn:
         control.send(b"born")
 
 
+class _Jobs:
+    """The functions of jobs, each loaded when it is first asked for.
+
+    A program under question may have modules of the names of ours: between loads
+    these are not among the loaded ones, nor is their folder, which is first on the
+    driver's path, on that.
+    """
+
+    def __init__(self) -> None:
+        self._folder = sys.path[0]
+        self._ours: dict[str, ModuleType] = {}
+        self._found: dict[str, Callable[..., int]] = {}
+        self._hide()
+
+    def of(self, kind: str) -> Callable[..., int]:
+        """The function of a kind of job."""
+        if kind not in self._found:
+            module, _, name = JOBS[kind].partition(":")
+            sys.path.insert(0, self._folder)
+            sys.modules.update(self._ours)
+            self._found[kind] = getattr(
+                importlib.import_module(f"{__package__}.{module}"), name
+            )
+            self._hide()
+        return self._found[kind]
+
+    def _hide(self) -> None:
+        del sys.path[0]
+        for name in [n for n in sys.modules if n.partition(".")[0] == "evalkit"]:
+            self._ours[name] = sys.modules.pop(name)
+        gc.freeze()  # a collection in a child would copy all pages that it has of ours
+
+
 def _live_middle(
-    control: socket.socket, fds: list[int], buried: int, burying: int
+    control: socket.socket,
+    work: Callable[..., int],
+    fds: list[int],
+    buried: int,
+    burying: int,
 ) -> NoReturn:
     with contextlib.suppress(OSError):
         pid = os.fork()
@@ -81,12 +122,12 @@ def _live_middle(
             os.close(burying)
             os.read(buried, 1)
             os.close(buried)
-            _live_child(fds)
+            _live_child(work, fds)
         control.send(str(pid).encode())
     os._exit(0)
 
 
-def _live_child(fds: list[int]) -> NoReturn:
+def _live_child(work: Callable[..., int], fds: list[int]) -> NoReturn:
     code = 1
     try:
         os.setsid()
@@ -98,11 +139,11 @@ def _live_child(fds: list[int]) -> NoReturn:
             os.dup2(fd, number)
             os.close(fd)
         _settle(job)
-        code = JOBS[job["kind"]](job, *fds[4:])
+        code = work(job, *fds[4:])
     except SystemExit as leaving:
         code = _exit_code(leaving.code)
-    except BaseException:  # noqa: BLE001 - as the interpreter does at its top
-        traceback.print_exc()
+    except BaseException as fault:  # noqa: BLE001 - as the interpreter does at its top
+        sys.excepthook(type(fault), fault, fault.__traceback__)
     finally:
         with contextlib.suppress(BaseException):
             atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
@@ -112,6 +153,7 @@ def _live_child(fds: list[int]) -> NoReturn:
 
 
 def _settle(job: Json) -> None:
+    gc.enable()
     os.chdir(job["cwd"])
     os.environ.clear()
     os.environ.update(job["env"])
@@ -127,40 +169,3 @@ def _exit_code(code: object) -> int:
         return int(code or 0)
     sys.stderr.write(f"{code}\n")
     return 1
-
-
-def execute(job: Json) -> int:
-    """Become another program."""
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
-    argv = job["argv"]
-    try:
-        os.execvpe(argv[0], argv, job["env"])
-    except OSError as error:
-        sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
-    return 127
-
-
-def run_module(job: Json) -> int:
-    """Do as `python -m MODULE` does, in this process."""
-    _, _, module, *rest = job["argv"]
-    become_fresh(job["cwd"], [module, *rest])
-    cast(io.TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
-    try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
-    finally:
-        while others := [
-            thread
-            for thread in threading.enumerate()
-            if thread is not threading.current_thread() and not thread.daemon
-        ]:
-            others[0].join()
-    return 0
-
-
-JOBS: dict[str, Callable[..., int]] = {
-    "execute": execute,
-    "module": run_module,
-    "calls": make_calls,
-    "tests": run_tests,
-}
