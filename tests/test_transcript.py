@@ -201,10 +201,26 @@ def test_chunks_are_whole_lines_and_together_the_file(ended):
     data = b"\n".join(bytes([97 + n % 26]) * size for n, size in enumerate(sizes))
     data += b"\n" if ended else b""
     found = list(chunks(io.BytesIO(data)))
-    assert b"".join(chunk.data for chunk in found) == data
-    assert all(chunk.data.endswith(b"\n") for chunk in found[:-1])
+    lines = [line for chunk in found for line in chunk.lines]
+    assert lines == data.splitlines(keepends=True)
     for chunk in found:
-        assert data.startswith(chunk.data, chunk.start)
+        assert data.startswith(b"".join(chunk.lines), chunk.start)
+
+
+def test_lines_are_numbered_through_all_chunks_whatever_their_ends():
+    good = json.dumps(_assistant("a", 1) | {"elsewhere": "é" * 100}).encode()
+    n_fill = CHUNK_BYTES // len(good) + 1
+    fill = [good] * n_fill
+    ends = [b"\n", b"\r\n"]
+    found = [
+        _read([line + end for line in (*fill, b"{", b"", b" ", *fill, good + good)])
+        for end in ends
+    ]
+    for session in found:
+        bad = [bad.line for bad in session.lines.bad_lines]
+        assert bad == [n_fill + 1, 2 * n_fill + 4]
+        assert session.lines.records == {"assistant": 2 * n_fill}
+        assert session.lines.n_lines == 2 * n_fill + 2
 
 
 def test_an_object_over_two_lines_and_two_on_one_are_three_bad_lines():

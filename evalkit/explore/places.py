@@ -213,8 +213,9 @@ def _rows(
     with opening.opened(path) as opened:
         for chunk in chunks(opened):
             offset = chunk.start
-            for row, line in zip(take(chunk), chunk.lines(), strict=True):
+            for row, line in zip(take(chunk), chunk.lines, strict=True):
                 number += 1
-                if row is not None or not chunk.data or line.strip():
-                    yield Place(file, offset, len(line), number), row
-                offset += len(line) + 1
+                if row is not None or not line or line.strip():
+                    size = len(line.removesuffix(b"\n"))
+                    yield Place(file, offset, size, number), row
+                offset += len(line)

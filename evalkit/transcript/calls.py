@@ -9,7 +9,7 @@ from itertools import compress
 from operator import and_
 
 from evalkit.records import Record
-from evalkit.transcript.rows import Split, Tokens, Usage, lifetimes
+from evalkit.transcript.rows import Counts, Tokens
 
 CHARS_PER_TOKEN = 4
 """Of a model's text, about; of thinking not a character need be shown."""
@@ -40,11 +40,9 @@ class Mark:
 
 _HOW = Mark.FINAL | Mark.KEPT | Mark.SILENT
 """Marks of the account that counts; the others are of all accounts together."""
-_UNKNOWN = (0, 0, 0, 0, 0, 0, 0)
-_FIELDS = len(_UNKNOWN)
-_OUTPUT, _ALL = 5, 6
-_MOST = 2**32 - 1
-"""Of a number of the arrays. Sums beyond it, of which no request has a thousandth, tie."""
+_UNKNOWN = (0, 0, 0, 0, 0)
+_CLASSES = len(_UNKNOWN)
+_OUTPUT = 4
 
 
 class ModelCall(Record, frozen=True):
@@ -91,38 +89,36 @@ class Calls:
             )
 
     def add(
-        self, key: str, model: str, usage: Usage | None, marks: int, n_chars: int = 0
+        self, key: str, model: str, counts: Counts | None, marks: int, n_chars: int = 0
     ) -> int:
         """Take one account of a request.
 
         Args:
             key: Its message id.
             model: Who answered.
-            usage: None where the row has none.
+            counts: Its usage in the five classes; None where none is reported.
             marks: `Mark`s.
             n_chars: Length of the text that this row shows of the answer.
 
         Returns:
             The request's number, in the order they were first met.
         """
-        counts = _UNKNOWN if usage is None else _counts(usage)
-        if counts is _UNKNOWN:
-            marks |= Mark.SILENT
-        slot = self._slots.get(key)
-        if slot is None:
-            slot = self._slots[key] = len(self._marks)
+        if counts is None:
+            counts, marks = _UNKNOWN, marks | Mark.SILENT
+        n_known = len(self._marks)
+        slot = self._slots.setdefault(key, n_known)
+        if slot == n_known:
             self._counts.extend(counts)
             self._chars.append(n_chars)
             self._models.append(self._names.setdefault(model, len(self._names)))
             self._marks.append(marks)
             return slot
-        if n_chars:
-            self._chars[slot] += n_chars
+        self._chars[slot] += n_chars
         known = self._marks[slot]
-        start = slot * _FIELDS
-        new, old = counts[_ALL], self._counts[start + _ALL]
+        start = slot * _CLASSES
+        new, old = sum(counts), sum(self._counts[start : start + _CLASSES])
         if new > old or (new == old and marks & ~known & Mark.FINAL):
-            self._counts[start : start + _FIELDS] = array("I", counts)
+            self._counts[start : start + _CLASSES] = array("I", counts)
             self._models[slot] = self._names.setdefault(model, len(self._names))
             self._marks[slot] = known & ~_HOW | marks
         else:
@@ -137,15 +133,15 @@ class Calls:
             self.add(
                 key,
                 names[others._models[slot]],
-                others._usage(slot),
+                others._classes(slot),
                 others._marks[slot] & ~places | marks,
                 others._chars[slot],
             )
 
     def tokens(self, slot: int) -> Tokens | None:
         """Usage of a request by its number; None where none was reported."""
-        usage = self._usage(slot)
-        return usage.tokens if usage else None
+        counts = self._classes(slot)
+        return Tokens(*counts) if counts else None
 
     def slot(self, key: str) -> int:
         """Number of a request by its message id; -1 where it was never met."""
@@ -168,15 +164,8 @@ class Calls:
         """Usage of requests together; None where none of them tells any."""
         if not any(compress(self._told(), chosen)):
             return None
-        columns = [self._counts[n::_FIELDS] for n in range(_ALL)]
-        given, written, for_1h, for_5m, read, output = (
-            compress(column, chosen) for column in columns
-        )
-        writes_5m = writes_1h = 0
-        for write_5m, write_1h in map(lifetimes, written, for_1h, for_5m):
-            writes_5m += write_5m
-            writes_1h += write_1h
-        return Tokens(sum(given), writes_5m, writes_1h, sum(read), sum(output))
+        columns = (self._counts[n::_CLASSES] for n in range(_CLASSES))
+        return Tokens(*(sum(compress(column, chosen)) for column in columns))
 
     def models(self, chosen: bytes) -> dict[str, int]:
         """How many of the requests each model answered."""
@@ -196,7 +185,7 @@ class Calls:
             found.append(f"{silent:,} of {n:,} requests report no usage")
         if not any(compress(self.chosen(Mark.STOPPED), chosen)):
             found.append("no message says why it stopped")
-        outputs = self._counts[_OUTPUT::_FIELDS]
+        outputs = self._counts[_OUTPUT::_CLASSES]
         n_short = n_missing = 0
         for chars, output in compress(zip(self._chars, outputs, strict=True), told):
             if chars > output * MAX_CHARS_PER_TOKEN and chars >= MIN_CHARS:
@@ -213,33 +202,9 @@ class Calls:
     def _told(self) -> bytes:
         return self.chosen(0xFF, but=Mark.SILENT)
 
-    def _usage(self, slot: int) -> Usage | None:
+    def _classes(self, slot: int) -> Counts | None:
         if self._marks[slot] & Mark.SILENT:
             return None
-        start = slot * _FIELDS
-        given, written, for_1h, for_5m, read, output = self._counts[
-            start : start + _ALL
-        ]
-        return Usage(
-            input_tokens=given,
-            cache_creation_input_tokens=written,
-            cache_read_input_tokens=read,
-            output_tokens=output,
-            cache_creation=Split(for_5m, for_1h),
-        )
-
-
-def _counts(usage: Usage) -> tuple[int, ...]:
-    given, output = usage.input_tokens, usage.output_tokens
-    if given is None or output is None:
-        return _UNKNOWN
-    written = usage.cache_creation_input_tokens or 0
-    read = usage.cache_read_input_tokens or 0
-    split = usage.cache_creation
-    if split is None:
-        n_all = given + written + read + output
-        return given, written, 0, 0, read, output, min(n_all, _MOST)
-    for_1h = split.ephemeral_1h_input_tokens or 0
-    for_5m = split.ephemeral_5m_input_tokens or 0
-    n_all = given + max(written, for_1h + for_5m) + read + output
-    return given, written, for_1h, for_5m, read, output, min(n_all, _MOST)
+        start = slot * _CLASSES
+        given, write_5m, write_1h, read, output = self._counts[start : start + _CLASSES]
+        return given, write_5m, write_1h, read, output

@@ -9,7 +9,6 @@ repeat the usage of the message's start, so their output count is not final.
 from __future__ import annotations
 
 from io import BufferedIOBase
-from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -31,7 +30,6 @@ KNOWN_TYPES = frozenset({
 })  # fmt: skip
 """Types of rows seen from the CLI; others are counted, and passed over."""
 _SKILL_TOOLS = frozenset({"Skill", "Read"})
-_version_of = attrgetter("version")
 _TELLING = frozenset({"progress", "stream_event", "result", "system"})
 
 
@@ -172,6 +170,7 @@ class Reader(Generic[R]):
     def take(self, chunk: Chunk) -> list[R | None]:
         """Read some lines; the rows found, one a line, None where a line is no row."""
         found = self.lines.rows(chunk)
+        version = None
         for n, row in enumerate(found):
             if row is None:
                 continue
@@ -183,7 +182,10 @@ class Reader(Generic[R]):
             except FAULTS as error:
                 self.lines.spoil(row, len(found) - n - 1, error)
                 found[n] = None
-        self._versions.update(dict.fromkeys(map(_version_of, filter(None, found))))
+                continue
+            if row.version != version:
+                version = row.version
+                self._versions[version] = None
         if self._id is None:
             ids = (row.session_id or row.kept_id for row in found if row)
             self._id = next(filter(None, ids), None)
@@ -208,9 +210,9 @@ class Reader(Generic[R]):
         elif row.type == "stream_event":
             self._take_delta(row)
         elif row.type == "result":
-            self._facts["end"] = _end(rows.decode_result(_line(chunk, n)))
+            self._facts["end"] = _end(rows.decode_result(chunk.lines[n]))
         elif row.subtype == "init":
-            self._take_init(rows.decode_init(_line(chunk, n)))
+            self._take_init(rows.decode_init(chunk.lines[n]))
 
     def _take_init(self, init: rows.Init) -> None:
         self._facts |= {"model": init.model, "skills": init.skills}
@@ -277,14 +279,15 @@ class Reader(Generic[R]):
             if block.type == "text":
                 n_chars += len(block.text or "")
             elif block.type == "tool_use":
-                n_chars += len(memoryview(block.input))
+                n_chars += len(block.input)
                 if block.name in _SKILL_TOOLS:
                     self._note_skill(block)
             elif block.thinking:
                 n_chars += len(block.thinking)
         key = message.id or key_of(row, message)
         if key:
-            self.calls.add(key, message.model or "", message.usage, marks, n_chars)
+            counts = message.usage.counts() if message.usage else None
+            self.calls.add(key, message.model or "", counts, marks, n_chars)
 
 
 def key_of(row: rows.Row, message: rows.Message) -> str | None:
@@ -298,10 +301,6 @@ def nested(row: rows.Row) -> rows.Nested | None:
         return None
     inner = rows.decode_progress(row.data).message
     return inner if isinstance(inner, rows.Nested) else None
-
-
-def _line(chunk: Chunk, n: int) -> bytes:
-    return chunk.data.split(b"\n")[n]
 
 
 def _request(

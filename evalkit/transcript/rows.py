@@ -10,6 +10,8 @@ from evalkit.records import Record
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**30)]
 """One fits into an unsigned number of 32 bits; no request has a thousandth."""
+Counts = tuple[int, int, int, int, int]
+"""Tokens of the five classes, in the order of `Tokens`."""
 NOTHING = msgspec.Raw(b"null")
 
 
@@ -46,38 +48,30 @@ class Usage(msgspec.Struct, gc=False):
 
     @property
     def tokens(self) -> Tokens | None:
+        """What `counts` says, by name."""
+        counts = self.counts()
+        return Tokens(*counts) if counts else None
+
+    def counts(self) -> Counts | None:
         """The five classes; None where input or output is not reported.
 
-        The API leaves cache classes out where no cache was used.
+        The API leaves cache classes out where no cache was used. Cache writes whose
+        lifetime is not told are of the default kind, five minutes.
         """
-        if self.input_tokens is None or self.output_tokens is None:
+        given, output = self.input_tokens, self.output_tokens
+        if given is None or output is None:
             return None
-        split = self.cache_creation or Split()
-        write_5m, write_1h = lifetimes(
-            self.cache_creation_input_tokens or 0,
-            split.ephemeral_1h_input_tokens or 0,
-            split.ephemeral_5m_input_tokens or 0,
-        )
-        return Tokens(
-            input=self.input_tokens,
-            write_5m=write_5m,
-            write_1h=write_1h,
-            read=self.cache_read_input_tokens or 0,
-            output=self.output_tokens,
-        )
+        write_5m, write_1h = self.cache_creation_input_tokens or 0, 0
+        if self.cache_creation:
+            write_1h = self.cache_creation.ephemeral_1h_input_tokens or 0
+            for_5m = self.cache_creation.ephemeral_5m_input_tokens or 0
+            write_5m = max(write_5m - write_1h, for_5m)
+        return given, write_5m, write_1h, self.cache_read_input_tokens or 0, output
 
     def updated(self, newer: Usage) -> Usage:
         """This usage with the counts that a later report of it holds."""
         known, new = msgspec.structs.asdict(self), msgspec.structs.asdict(newer)
         return Usage(**known | {name: n for name, n in new.items() if n is not None})
-
-
-def lifetimes(written: int, for_1h: int, for_5m: int) -> tuple[int, int]:
-    """Cache writes for five minutes, and for an hour.
-
-    Those whose lifetime is not told are of the default kind, five minutes.
-    """
-    return max(written - for_1h, for_5m), for_1h
 
 
 class ModelUsage(msgspec.Struct):
