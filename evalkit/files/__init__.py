@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from evalkit.errors import InputError
-from evalkit.files import untrusted
+from evalkit.files import disk, untrusted
 
 T = TypeVar("T")
 
@@ -173,11 +173,20 @@ def watch(paths: Iterable[Path]) -> tuple[tuple[str, int, int, int], ...]:
 
 def write_entries(entries: tuple[Entry, ...], folder: Path) -> None:
     """Write files below a folder, over what is there."""
+    made: set[Path] = set()
     for entry in entries:
-        target = folder / safe_relative(entry.path)
+        _write_entry(entry, folder, made)
+
+
+def _write_entry(entry: Entry, folder: Path, made: set[Path]) -> None:
+    """Write a file below a folder; `made` are folders that are known to be there."""
+    target = folder / safe_relative(entry.path)
+    if target.parent not in made:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(entry.data)
-        target.chmod(0o755 if entry.executable else 0o644)
+        made.add(target.parent)
+    with target.open("wb", buffering=0) as opened:
+        disk.write_all(opened, entry.data)
+        os.fchmod(opened.fileno(), 0o755 if entry.executable else 0o644)
 
 
 def safe_relative(path: str) -> Path:
@@ -210,6 +219,7 @@ def snapshot(source: Path, target: Path, *, below: str = "") -> tuple[str, ...]:
         only counted.
     """
     left_out: list[str] = []
+    made: set[Path] = set()
     n_files = n_bytes = 0
     for found in untrusted.walk(source, below):
         why = found.why
@@ -220,7 +230,7 @@ def snapshot(source: Path, target: Path, *, below: str = "") -> tuple[str, ...]:
                 why = f"over {untrusted.MAX_BYTES:,} bytes in all"
             else:
                 entry = Entry(found.path, found.data, executable=found.executable)
-                write_entries((entry,), target)
+                _write_entry(entry, target, made)
                 n_files, n_bytes = n_files + 1, n_bytes + len(found.data)
         if why:
             left_out.append(f"{found.path}: {why}")

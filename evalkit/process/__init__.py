@@ -48,7 +48,7 @@ __all__ = [
 PR_SET_PDEATHSIG = 1
 CHUNK_BYTES = 65_536
 MAX_SMALL_OUTPUT_BYTES = 256 * 1024 * 1024
-GIVEN: tuple[str, ...] = ("@GIVEN-0@", "@GIVEN-1@")
+GIVEN = tuple(f"@GIVEN-{n}@" for n in range(6))
 """Words that stand for the numbers of files given to a process."""
 MINIMAL_ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 

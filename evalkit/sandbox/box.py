@@ -164,12 +164,12 @@ def boxed(
 
     bwrap itself starts with an empty environment. Its options come from a file,
     since its command line can be read in the sandbox and would tell where things lie
-    on this machine. A user who was dropped to is not made pid 1: the kernel would
-    not let bwrap end it at its own death, and it cannot look into a pid 1 that is
-    root's.
+    on this machine. So do the contents of /etc, which then lie nowhere on it. A user
+    who was dropped to is not made pid 1: the kernel would not let bwrap end it at its
+    own death, and it cannot look into a pid 1 that is root's.
     """
     etc = view.etc(identity.uid, identity.gid)
-    shown = [*view.prefixes(), *etc, *read_only]
+    shown = [*view.prefixes(), *read_only]
     options = (
         *view.ISOLATION,
         *(() if network is Network.OPEN else view.NO_NETWORK),
@@ -191,14 +191,17 @@ def boxed(
         *("--chdir", cwd),
     )
     bwrap = process.find_program("bwrap") or "bwrap"
-    filters, told = process.GIVEN
+    filters, told, *texts = process.GIVEN
     words = (
-        *(bwrap, "--seccomp", filters, "--args", told),
+        *(bwrap, "--seccomp", filters),
+        *(w for f in zip(texts, etc, strict=True) for w in (*view.READABLE, *f)),
+        *("--args", told),
         *identity.become,
         *limits.words(kernel_limits),
         *argv,
     )
-    given = (view.filter_program(), b"".join(os.fsencode(w) + b"\0" for w in options))
+    listed = b"".join(os.fsencode(word) + b"\0" for word in options)
+    given = (view.filter_program(), listed, *etc.values())
     return Launch(words, {}, given=given, caps=caps, contained=True)
 
 

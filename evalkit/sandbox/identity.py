@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from itertools import chain
 from pathlib import Path
 
 from evalkit.records import Record
@@ -63,8 +64,9 @@ class Identity(Record, frozen=True):
     def give(self, folder: Path) -> None:
         """Make a folder of ours this user's own, once, with all we put into it."""
         if self.drops and folder.exists() and folder.stat().st_uid != self.uid:
-            for path in (*folder.rglob("*"), folder):
-                os.chown(path, self.uid, self.gid, follow_symlinks=False)
+            for inner, *found in os.walk(folder):
+                for path in (inner, *(f"{inner}/{name}" for name in chain(*found))):
+                    os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
 
 def next_identity() -> Identity:

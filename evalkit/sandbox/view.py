@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -50,6 +47,8 @@ NAMES_AND_CERTIFICATES = (
 )
 """Beside the above, for who may use the machine's network."""
 CLOSED = (*("--remount-ro", "/"), *("--remount-ro", "/dev"))
+READABLE = ("--perms", "0644", "--file")
+"""Words before a file's number and path, which make it one of the root's."""
 ETC = {
     "passwd": "root:x:0:0:root:/tmp:/bin/sh\nagent:x:{uid}:{gid}::/tmp:/bin/sh\n",
     "group": "root:x:0:\nagent:x:{gid}:\n",
@@ -84,10 +83,12 @@ def prefixes() -> list[Mount]:
     ]
 
 
-def etc(uid: int, gid: int) -> list[Mount]:
-    """The generated files, for a user of these numbers."""
-    folder = _etc(uid, gid)
-    return [Mount(folder / name, f"/etc/{name}") for name in ETC]
+def etc(uid: int, gid: int) -> dict[str, bytes]:
+    """The generated files by their paths, for a user of these numbers."""
+    return {
+        f"/etc/{name}": text.format(uid=uid, gid=gid).encode()
+        for name, text in ETC.items()
+    }
 
 
 def bind_words(read_only: Sequence[Mount], writable: Sequence[Mount]) -> list[str]:
@@ -112,10 +113,10 @@ def hiding_words(hidden: Sequence[str], shown: Sequence[Mount]) -> list[str]:
     """
     covers: list[str] = []
     for mount in (Mount(Path("/usr"), "/usr"), *shown):
-        host = mount.host.resolve()
-        for folder in map(Path, hidden):
-            if folder.is_dir() and folder.is_relative_to(host):
-                seen = str(Path(mount.seen, folder.relative_to(host)))
+        host = os.path.realpath(mount.host)
+        for folder in hidden:
+            if f"{folder}/".startswith(f"{host}/") and Path(folder).is_dir():
+                seen = mount.seen + folder.removeprefix(host)
                 covers += ["--perms", "0555", "--tmpfs", seen, "--remount-ro", seen]
     return covers
 
@@ -128,20 +129,3 @@ def filter_program() -> bytes:
         KeyError: There is none for it.
     """
     return seccomp.program(os.uname().machine)
-
-
-@cache
-def _etc(uid: int, gid: int) -> Path:
-    folder = _folder() / f"etc-{uid}-{gid}"
-    folder.mkdir()
-    for name, text in ETC.items():
-        (folder / name).write_text(text.format(uid=uid, gid=gid))
-        (folder / name).chmod(0o644)
-    return folder
-
-
-@cache
-def _folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="evalkit-view-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
