@@ -232,7 +232,7 @@ def test_nothing_of_other_overlays_is_within_reach(root, tmp_path, level):
     started = Started(_open(root), tmp_path / "call", level)
     command = started.command()
     staged = {entry.path: entry.data for entry in files.read_tree(started.staging)}
-    assert sorted(staged) == ["files/greet.py", "script.json", "scripted.py"]
+    assert sorted(staged) == ["files/greet.py", "script.json", "scripted"]
     naive = root / "reference" / "greet" / "naive" / "greet.py"
     assert staged["files/greet.py"] == naive.read_bytes()
     for overlay in (b"correct", b"naive", b"wrong-"):
@@ -248,7 +248,7 @@ def test_nothing_of_other_overlays_is_within_reach(root, tmp_path, level):
     argv = (sys.executable, "-I", "-S", "-c", look, *outside)
     started.run(msgspec.structs.replace(command, argv=argv))
     seen = started.stdout.read_text().splitlines()
-    assert seen == ["[]", "['files', 'script.json', 'scripted.py']"]
+    assert seen == ["[]", "['files', 'script.json', 'scripted']"]
 
 
 def test_the_same_seed_gives_the_same_bytes(root, tmp_path):

@@ -7,6 +7,7 @@ script is put within reach of the program in the sandbox, which types them out.
 
 from __future__ import annotations
 
+import py_compile
 import random
 import uuid
 from pathlib import Path
@@ -20,6 +21,7 @@ from evalkit.records import AgentSeal, Case, Exchange, Plan, Record, Request
 
 VERSION = "scripted-1"
 PROGRAM = Path(__file__).parent.parent / "inside" / "scripted.py"
+STAGED = "scripted"
 
 
 class Use(Record, frozen=True):
@@ -63,6 +65,7 @@ class Scripted:
         self._root = root
         self._cases = {case.id: case for case in cases}
         self._rates = prices.rates()
+        self._program = _compiled()
         self.policy = policy
 
     def seal(self) -> AgentSeal:
@@ -83,12 +86,12 @@ class Scripted:
         laid = reference.overlay_entries(self._root, case, overlay, task.step)
         script = self._script(task, [entry.path for entry in laid])
         staged = (
-            files.Entry("scripted.py", files.read_regular(PROGRAM)),
+            files.Entry(STAGED, self._program),
             files.Entry("script.json", files.encode_json(script)),
             *(entry._replace(path=f"files/{entry.path}") for entry in laid),
         )
         files.write_entries(staged, task.place.staging.host)
-        program = f"{task.place.staging.seen}/scripted.py"
+        program = f"{task.place.staging.seen}/{STAGED}"
         started = (sandbox.python(), "-I", "-S", "-B", program)
         given = claude.arguments(task.prompt, task.model)
         return Command((*started, *given), claude.environment(task))
@@ -137,6 +140,14 @@ def open_scripted(plan: Plan, root: Path) -> Scripted:
     common.expect_effort(plan, ())
     cases = corpus.load_corpus(root, plan.corpus).cases
     return Scripted(root, cases, load_policy(root, cases))
+
+
+def _compiled() -> bytes:
+    """The program as bytecode, which every trial starts anew."""
+    with files.private_folder() as private:
+        made = str(private / STAGED)
+        py_compile.compile(str(PROGRAM), made, dfile=PROGRAM.name, doraise=True)
+        return Path(made).read_bytes()
 
 
 def _turns(
