@@ -4,8 +4,9 @@ Modules, from what people use to what everything rests on:
 
     cli            the commands
     auditing       what an auditor reads, published
-    publish        execute any notebook, export it
+    publish        a run's notebooks, executed and exported
     calibration    planted effects through the same contrasts
+    executing      any notebook, executed in a kernel of its own
     console        text for a terminal
     dossier        what an auditor reads, as tables
     replication    two runs of one corpus side by side, never compared
@@ -66,6 +67,7 @@ Modules, from what people use to what everything rests on:
     sandbox        the only argv builder of isolation
     process        the only door to processes
     files          the only door to files
+    saving         a notebook under execution, saved while it grows
     wire           objects over a socket, one answer to each
     schedule       the order of trials
     outcomes       what counts as what
@@ -76,6 +78,7 @@ Modules, from what people use to what everything rests on:
     stats          intervals and tests
     markup         prose, tables and figures as HTML
     sanitise       HTML from elsewhere, built anew
+    jupyter        what a report takes of Jupyter
     wording        numbers as a reader sees them
     arms           what an arm gives a step
     grader         what a grader is written with

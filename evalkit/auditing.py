@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import nbformat
 
 from evalkit.audit import Audit, record
 from evalkit.dossier import AUDIT
+from evalkit.jupyter import nbformat
 from evalkit.parameters import AuditParameters, find_root
 from evalkit.publish import publish
 

@@ -14,13 +14,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbconvert.exporters import HTMLExporter
-from nbconvert.filters import markdown2html
-from nbconvert.preprocessors import Preprocessor
-
 from evalkit import files
 from evalkit.errors import EvalkitError
+from evalkit.jupyter import HTMLExporter, Preprocessor, markdown2html, nbformat
 from evalkit.markup import PROGRESS
 from evalkit.sanitise import faults, sanitise
 

@@ -20,7 +20,16 @@ from test_ambiguity import BRACED, EXPECTED, KNOWLEDGE, PLAIN, VISIBLE
 from test_audit import report_beside
 from typer.testing import CliRunner
 
-from evalkit import ambiguity, auditing, dossier, files, publish, sandbox, strength
+from evalkit import (
+    ambiguity,
+    auditing,
+    dossier,
+    executing,
+    files,
+    publish,
+    sandbox,
+    strength,
+)
 from evalkit import plan as planning
 from evalkit import run as running
 from evalkit.cli import app
@@ -572,7 +581,7 @@ def test_the_page_stands_alone_is_safe_and_says_what_the_command_line_does(own):
             sys.executable,
             "-m",
             "papermill",
-            publish.source_of("audit"),
+            executing.source_of("audit"),
             by_hand,
             *words,
         ],

@@ -16,7 +16,7 @@ import sessions
 import test_explore_page
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from evalkit import publish
+from evalkit import executing
 from evalkit.explore import asked
 from evalkit.explore.comparing import MARKS
 from evalkit.explore.index import Transcript
@@ -415,7 +415,7 @@ def test_a_widget_without_a_browser_says_what_it_needs(tmp_path, monkeypatch):
 
 def test_the_notebook_runs_where_no_browser_is(run, tmp_path):
     parameters = TranscriptsParameters(run.name, KEY, "auto")
-    done = publish.execute(parameters, folder=tmp_path, cwd=run)
+    done = executing.execute(parameters, folder=tmp_path, cwd=run)
     page = export(done, tmp_path / "page.html").read_text()
     assert "<h1" in page
     assert NEEDS_KERNEL in page

@@ -347,7 +347,7 @@ def test_a_report_is_made_without_what_only_frames_or_plans_need():
     """Each takes a second to import, in two processes of every report."""
     said = (
         "import sys, evalkit.publish, evalkit.plots, evalkit.tables\n"
-        "print({'pandas', 'bm25s', 'evalkit.audit'} & {*sys.modules})"
+        "print({'pandas', 'bm25s', 'rfc3987_syntax', 'evalkit.audit'} & {*sys.modules})"
     )
     done = subprocess.run(
         [sys.executable, "-c", said], capture_output=True, text=True, check=True

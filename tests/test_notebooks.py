@@ -13,7 +13,7 @@ import pytest
 import tinyroot
 from conftest import REPOSITORY
 
-from evalkit import publish, registration, standing
+from evalkit import executing, publish, registration, standing
 from evalkit import run as running
 from evalkit.errors import InputError, NotebookError
 from evalkit.parameters import (
@@ -157,7 +157,7 @@ def test_an_unknown_run_is_refused_and_the_known_ones_are_named(own_root):
 def test_a_wrong_parameter_is_refused_before_anything_is_written(tmp_path):
     wrong = msgspec.structs.replace(ReportParameters(), run=7)
     with pytest.raises(InputError):
-        publish.execute(wrong, folder=tmp_path / "notebooks", cwd=tmp_path)
+        executing.execute(wrong, folder=tmp_path / "notebooks", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -173,16 +173,16 @@ def carried_out(proven_root, tmp_path_factory):
     """Plan sealed by its notebook, run carried out by its notebook."""
     root = Path(shutil.copytree(proven_root, tmp_path_factory.mktemp("nb") / "root"))
     folder = root / "runs" / "notebooks"
-    sealed = publish.execute(plan_parameters(seal=True), folder=folder, cwd=root)
+    sealed = executing.execute(plan_parameters(seal=True), folder=folder, cwd=root)
     (path,) = (root / "runs").glob("*/registration.json")
     run = path.parent
-    publish.execute(RunParameters(run.name), folder=run / "notebooks", cwd=root)
+    executing.execute(RunParameters(run.name), folder=run / "notebooks", cwd=root)
     return root, run, sealed
 
 
 def test_a_draft_is_shown_and_nothing_is_written(own_root, tmp_path):
     before = sorted(own_root.rglob("*"))
-    publish.execute(plan_parameters(), folder=tmp_path, cwd=own_root)
+    executing.execute(plan_parameters(), folder=tmp_path, cwd=own_root)
     assert sorted(own_root.rglob("*")) == before
 
 
@@ -208,7 +208,7 @@ def test_progress_is_one_output_that_the_last_trial_wrote(carried_out):
 def test_running_the_run_notebook_again_does_nothing_more(carried_out):
     root, run, _ = carried_out
     journal = (run / "journal.jsonl").read_bytes()
-    publish.execute(RunParameters(run.name), folder=run / "notebooks", cwd=root)
+    executing.execute(RunParameters(run.name), folder=run / "notebooks", cwd=root)
     assert (run / "journal.jsonl").read_bytes() == journal
 
 
@@ -223,7 +223,9 @@ def test_the_report_of_a_real_run_is_published(carried_out):
 def test_a_real_agent_needs_consent(own_root):
     run = registration.write_registration(own_root, unsimulated(own_root))
     with pytest.raises(NotebookError, match="consent"):
-        publish.execute(RunParameters(run.name), folder=run / "notebooks", cwd=own_root)
+        executing.execute(
+            RunParameters(run.name), folder=run / "notebooks", cwd=own_root
+        )
 
 
 def unsimulated(root):

@@ -15,8 +15,8 @@ import synthetic
 from conftest import REPOSITORY
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from evalkit import executing, process, publish, registration
 from evalkit import export as exporting
-from evalkit import process, publish, registration
 from evalkit.conclusions import Analysis
 from evalkit.errors import InputError, NotebookError
 from evalkit.export import UnsafePageError, export
@@ -58,7 +58,7 @@ def shown(kind: str, data: object):
 def execute(folder: Path, *sources: str) -> Path:
     parameters = new_code_cell("x: int = 1  # a", metadata={"tags": ["parameters"]})
     source = notebook(folder, parameters, *map(new_code_cell, sources))
-    return publish._execute(source, folder / "done.ipynb", {"x": 2}, folder, None)
+    return executing._execute(source, folder / "done.ipynb", {"x": 2}, folder)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -267,9 +267,26 @@ def test_a_dead_kernel_leaves_a_notebook_that_says_so(tmp_path):
     assert "kernel died" in page
 
 
+def test_what_has_ended_is_on_disk_while_a_silent_cell_is_at_work(tmp_path):
+    """So a kill takes little, of whatever comes next."""
+    waiting = (
+        "import pathlib, time\n"
+        "until = time.monotonic() + 30\n"
+        "while time.monotonic() < until:\n"
+        "    told = pathlib.Path('done.ipynb').read_text()\n"
+        "    if f'6 times 7 is {6 * 7}' in told and told.endswith('}'):\n"
+        "        break\n"
+        "    time.sleep(0.05)\n"
+        "else:\n"
+        "    raise TimeoutError(told)"
+    )
+    done = execute(tmp_path, "print(f'6 times 7 is {6 * 7}')", waiting)
+    assert nbformat.read(done, 4).metadata.papermill.exception is None
+
+
 def test_a_notebook_that_is_not_there_is_refused():
     with pytest.raises(InputError, match="nowhere"):
-        publish.source_of("nowhere")
+        executing.source_of("nowhere")
 
 
 # --- the report --------------------------------------------------------------

@@ -20,7 +20,7 @@ import nbformat
 import sides
 import trivial
 
-from evalkit.publish import source_of
+from evalkit.executing import source_of
 
 BIN = Path(sys.executable).parent
 ARMS = ("full", "canonical", "baseline")
@@ -30,7 +30,7 @@ import sys
 from pathlib import Path
 from evalkit.export import export
 from evalkit.parameters import ReportParameters
-from evalkit.publish import execute
+from evalkit.executing import execute
 run, folder = Path(sys.argv[1]), Path(sys.argv[2])
 notebook = execute(ReportParameters(run.name), folder=folder, cwd=run.parent)
 export(notebook, folder / "report.html", title="report")

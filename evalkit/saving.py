@@ -1,0 +1,91 @@
+"""A notebook under execution, saved while it grows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from evalkit.jupyter import (
+    NBClientEngine,
+    NotebookExecutionManager,
+    papermill_engines,
+)
+
+ENGINE = "evalkit"
+SOON_S = 0.5
+"""What a kill can take of the cells that had ended."""
+AUTOSAVE_S = 10
+"""What a kill can take of the outputs of a cell under way."""
+_SHARE = 0.1
+"""Of the time that saving may take, where a notebook is so large that it counts."""
+
+
+class _Saved(NotebookExecutionManager):
+    """Saves soon after a cell begins or ends, and at once when the notebook does.
+
+    papermill saves the whole notebook before and after each cell, of text too, which
+    is most of what it does for a notebook of many short ones. Here what happens within
+    `SOON_S` is saved together: by the clock of the loop in which messages of the kernel
+    are awaited, so also while a cell that says nothing runs for hours.
+    """
+
+    def __init__(self, nb: Any, **given: Any) -> None:
+        super().__init__(nb, autosave_cell_every=AUTOSAVE_S, **given)
+        self._is_stale = False
+        self._pause_s = SOON_S
+        self._due: asyncio.TimerHandle | None = None
+
+    def save(self, **_changed: Any) -> None:
+        """Have the notebook saved with the next message of the kernel, or soon after."""
+        self._is_stale = True
+
+    def autosave_cell(self) -> None:
+        """A message came: see to what is to be saved."""
+        super().autosave_cell()
+        if self._is_stale and not self._due:
+            loop = asyncio.get_running_loop()
+            self._due = loop.call_later(self._pause_s, self._write)
+
+    def notebook_start(self, **changed: Any) -> None:
+        """Save what is to be executed."""
+        super().notebook_start(**changed)
+        self._write()
+
+    def notebook_complete(self, **changed: Any) -> None:
+        """Save what came of it, however it ended."""
+        super().notebook_complete(**changed)
+        if self._due:
+            self._due.cancel()
+        self._write()
+
+    def _write(self) -> None:
+        begun = time.monotonic()
+        super().save()
+        self._due, self._is_stale = None, False
+        self._pause_s = max(SOON_S, (time.monotonic() - begun) / _SHARE)
+
+
+class _Engine(NBClientEngine):
+    """papermill's own way to execute, but for the saving."""
+
+    @classmethod
+    def execute_notebook(  # pyright: ignore[reportIncompatibleMethodOverride]
+        cls,
+        nb: Any,
+        kernel_name: str,
+        *,
+        output_path: str,
+        progress_bar: bool,
+        **given: Any,
+    ) -> Any:
+        saved = _Saved(nb, output_path=output_path, progress_bar=progress_bar)
+        saved.notebook_start()
+        try:
+            cls.execute_managed_notebook(saved, kernel_name, **given)
+        finally:
+            saved.notebook_complete()
+        return saved.nb
+
+
+papermill_engines.register(ENGINE, _Engine)
