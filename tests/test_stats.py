@@ -418,7 +418,7 @@ def test_means_that_should_be_equal_are_one_mean(tenths, root):
 
 @pytest.mark.parametrize(
     "levels",
-    [[k / 9 for k in range(10)], [math.sqrt(k) for k in range(9)], None],
+    [[k / 9 for k in range(10)], [math.sqrt(k) for k in range(4)], None],
     ids=["by the law of the sum", "by counts", "by index"],
 )
 def test_resampled_means_have_the_mean_and_spread_of_a_bootstrap(levels):
@@ -442,6 +442,31 @@ def test_the_law_of_a_resampled_sum_is_the_binomial(n_ones, n):
     seen = np.bincount(sums, minlength=n + 1) / 50_000
     expected = scipy_stats.binom.pmf(np.arange(n + 1), n, n_ones / n)
     assert seen == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize(("n_ones", "n"), [(1, 100), (30, 100), (2500, 5000)])
+def test_the_law_of_a_sum_is_right_to_the_noise_of_floats(n_ones, n):
+    cells = stats.resamples._cells(np.repeat([0.0, 1.0], [n - n_ones, n_ones]))
+    law = stats.resamples._law_of_sum(cells, 10_000)
+    sums = law.first + np.arange(len(law.reached))
+    expected = scipy_stats.binom.cdf(sums, n, n_ones / n)
+    assert law.denominator == 1
+    assert law.reached == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize("n", [20, 60], ids=["by index", "by counts"])
+def test_how_often_values_are_drawn_is_multinomial(n):
+    """Values without a common denominator: each sum tells all counts."""
+    counts = (n - 5, 3, 2)
+    means = stats.bootstrap_means(
+        np.repeat([0.0, 1.0, math.sqrt(2)], counts), 50_000, seed=1
+    )
+    law = scipy_stats.multinomial(n, np.array(counts) / n)
+    few = range(7)
+    for ones, roots in product(few, few):
+        at = np.isclose(means * n, ones + roots * math.sqrt(2), atol=1e-6)
+        expected = law.pmf([n - ones - roots, ones, roots])
+        assert at.mean() == pytest.approx(expected, abs=0.007)
 
 
 def test_a_bootstrap_interval_is_near_that_of_scipy():

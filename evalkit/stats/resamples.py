@@ -19,13 +19,16 @@ from evalkit.stats.grids import UNIT, common_denominator, scale_of
 
 _Floats = NDArray[np.float64]
 
-_MAX_CELLS = 1 << 22
-_CELLS_PER_INDEX = 8
-"""A count costs about as much as so many indices: where most values are distinct,
-indices are the cheaper."""
-_MAX_WIDTH = 1 << 19
+_INDICES_AT_ONCE = 1 << 22
+"""So many, or all of one resample, are held in memory together."""
+_INDICES_PER_COUNT = 16
+_POINTS_PER_COUNT = 3
+"""What a count costs in indices, and in points of a law: the cheapest way is taken."""
+_MAX_WIDTH = 1 << 20
 _DEVIATIONS = 10
 """Standard deviations to either side beyond which a sum is as good as impossible."""
+_UNHEARD = 1e-30
+"""Waves below this, which nearly all are, come to less than the noise of floats."""
 
 
 class _Cells(NamedTuple):
@@ -37,6 +40,14 @@ class _Cells(NamedTuple):
     @property
     def n(self) -> int:
         return int(self.counts.sum())
+
+
+class _Law(NamedTuple):
+    """Probability up to each sum; these go by 1 / `denominator` from `first` of them."""
+
+    first: int
+    denominator: int
+    reached: _Floats
 
 
 def bootstrap_means(pairs: ArrayLike, n_resamples: int, seed: int) -> _Floats:
@@ -58,10 +69,10 @@ def bootstrap_means(pairs: ArrayLike, n_resamples: int, seed: int) -> _Floats:
     rng = np.random.default_rng(seed)
     law = _law_of_sum(cells, len(cells.values) * n_resamples)
     if law is not None:
-        sums, reached = law
-        places = np.searchsorted(reached, rng.random(n_resamples) * reached[-1])
-        return sums[places] / cells.n
-    return _counted(cells, n_resamples, rng)
+        return _by_law(law, n_resamples, rng) / cells.n
+    if len(cells.values) * _INDICES_PER_COUNT > cells.n:
+        return _by_index(cells, n_resamples, rng) / cells.n
+    return _by_counts(cells, n_resamples, rng) / cells.n
 
 
 def _cells(differences: _Floats) -> _Cells:
@@ -74,22 +85,42 @@ def _cells(differences: _Floats) -> _Cells:
     return _Cells(values[order] * (UNIT * scale), counts[order])
 
 
-def _counted(cells: _Cells, n_resamples: int, rng: np.random.Generator) -> _Floats:
-    n, values = cells.n, cells.values
-    by_index = len(values) * _CELLS_PER_INDEX > n
-    step = max(1, _MAX_CELLS // (n if by_index else len(values)))
+def _by_law(law: _Law, n_resamples: int, rng: np.random.Generator) -> _Floats:
+    """Sums, each the first that is reached by as much probability as was drawn."""
+    # A table is searched four times as fast in its own order.
+    drawn = np.sort(rng.random(n_resamples)) * law.reached[-1]
+    sums = (law.first + np.searchsorted(law.reached, drawn)) / law.denominator
+    rng.shuffle(sums)
+    return sums
+
+
+def _by_counts(cells: _Cells, n_resamples: int, rng: np.random.Generator) -> _Floats:
+    """Sums by multinomial counts: value after value, how many of those left have it.
+
+    A binomial for all resamples at once takes half the time of `rng.multinomial`.
+    """
+    left = np.full(n_resamples, cells.n)
+    shares = cells.counts / np.cumsum(cells.counts[::-1])[::-1]
+    sums = np.zeros(n_resamples)
+    for value, share in zip(cells.values, shares, strict=True):
+        drawn = rng.binomial(left, share)
+        sums += drawn * value
+        left -= drawn
+    return sums
+
+
+def _by_index(cells: _Cells, n_resamples: int, rng: np.random.Generator) -> _Floats:
+    """Sums by drawing every unit."""
+    units = np.repeat(cells.values, cells.counts)
+    step = max(1, _INDICES_AT_ONCE // cells.n)
     sizes = [min(step, n_resamples - start) for start in range(0, n_resamples, step)]
-    if by_index:
-        units = np.repeat(values, cells.counts)
-        drawn = [units[rng.integers(0, n, (size, n))].sum(axis=1) for size in sizes]
-    else:
-        shares = cells.counts / n
-        drawn = [rng.multinomial(n, shares, size) @ values for size in sizes]
-    return np.concatenate(drawn) / n
+    return np.concatenate(
+        [units[rng.integers(0, cells.n, (size, cells.n))].sum(axis=1) for size in sizes]
+    )
 
 
-def _law_of_sum(cells: _Cells, n_counts: int) -> tuple[_Floats, _Floats] | None:
-    """Possible sums and the probability up to each; None where counts are cheaper."""
+def _law_of_sum(cells: _Cells, n_counts: int) -> _Law | None:
+    """The law of a resampled sum; None where counts are cheaper."""
     values = cells.values.tolist()
     denominator = common_denominator(values, scale_of(values))
     if denominator is None:
@@ -100,13 +131,18 @@ def _law_of_sum(cells: _Cells, n_counts: int) -> tuple[_Floats, _Floats] | None:
     spread = math.sqrt(float(shares @ (steps - middle) ** 2) * n)
     least, most = n * int(steps.min()), n * int(steps.max())
     width = min(most - least + 1, 2 * math.ceil(_DEVIATIONS * spread) + 1)
-    if width > min(_MAX_WIDTH, n_counts):
+    if width > min(_MAX_WIDTH, n_counts * _POINTS_PER_COUNT):
         return None
     width = scipy.fft.next_fast_len(width, real=True)
-    one = np.zeros(width)
-    np.add.at(one, steps % width, shares)
-    law = scipy.fft.irfft(scipy.fft.rfft(one) ** n, width).clip(0.0)
     # Sums wrap around at the width: the window must hold possible ones only.
     first = max(least, min(round(n * middle) - width // 2, most - width + 1))
-    sums = np.arange(first, first + width)
-    return sums / denominator, np.cumsum(law[sums % width])
+    one = np.zeros(width)
+    np.add.at(one, steps % width, shares)
+    waves = scipy.fft.rfft(one)
+    heard = np.flatnonzero(np.abs(waves) > _UNHEARD ** (1 / n))
+    turns = heard * (first % width) % width / width
+    powers = np.zeros(heard[-1] + 1, complex)
+    powers[heard] = waves[heard] ** n * np.exp(2j * np.pi * turns)
+    law = scipy.fft.irfft(powers, width)
+    np.maximum(law, 0.0, out=law)
+    return _Law(first, denominator, np.cumsum(law, out=law))

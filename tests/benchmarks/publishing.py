@@ -25,6 +25,7 @@ from evalkit.executing import source_of
 BIN = Path(sys.executable).parent
 ARMS = ("full", "canonical", "baseline")
 N_TRIALS = 12
+AIMS = [sides.Aim("CPU", 0.6)]
 ONE_PROCESS = """
 import sys
 from pathlib import Path
@@ -70,7 +71,7 @@ def main() -> None:
             given.rounds,
         )
     sides.print_table(f"the report of {run.name}", taken, "empty")
-    sides.print_ratios(taken, "one process", "two commands")
+    sides.print_ratios(taken, "one process", "two commands", AIMS)
 
 
 def _made(argv: list[str | Path], cwd: Path) -> sides.Taken:
