@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,7 +29,7 @@ open("greet.py", "w").write("def greet(name):\\n    return f'hello {name}'\\n")
 print(json.dumps({"type": "result"}))
 """
 DRIVER = """
-import json, os, re, socket, subprocess, sys, threading, http.server, unittest
+import json, socket, sys
 delivered = sys.argv[3]
 sys.path.insert(0, delivered)
 channel = socket.socket(fileno=int(sys.argv[1])).makefile("rw")
@@ -72,14 +73,22 @@ def main(base: Path, n_trials: int, n_workers: int, level: str) -> None:
         ThreadPoolExecutor(n_workers) as pool,
     ):
         trials = [
-            pool.submit(_bare_trial, base / str(n), root, box, driver, journal)
-            for n in range(n_trials)
+            pool.submit(_bare_trial, root, box, driver, journal)
+            for _ in range(n_trials)
         ]
         for trial in trials:
             trial.result()
 
 
-def _bare_trial(folder: Path, root: Path, box, driver: Path, journal) -> None:
+def _bare_trial(root: Path, box, driver: Path, journal) -> None:
+    with tempfile.TemporaryDirectory() as private:
+        graded = _graded(Path(private), root, box, driver)
+    journal.write(graded)
+    journal.flush()
+    os.fsync(journal.fileno())
+
+
+def _graded(folder: Path, root: Path, box, driver: Path) -> bytes:
     workspace = folder / "workspace"
     shutil.copytree(root / "cases/greet/fixture", workspace)
     home, staging = folder / "home", folder / "staging"
@@ -104,9 +113,7 @@ def _bare_trial(folder: Path, root: Path, box, driver: Path, journal) -> None:
         capture_output=True,
         check=True,
     )
-    journal.write(graded.stdout)
-    journal.flush()
-    os.fsync(journal.fileno())
+    return graded.stdout
 
 
 def _null(path: Path) -> bytes:
