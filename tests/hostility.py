@@ -113,8 +113,7 @@ def main() -> dict[str, Any]:
             "changed_files": [
                 path
                 for path in referee.changed(before, after)
-                # A view of the system goes with the process that made it.
-                if not path.startswith((str(folder), "/tmp/evalkit-view-"))
+                if not path.startswith(str(folder))
             ],
         }
 

@@ -176,10 +176,14 @@ def test_many_threads_grade_at_once(tmp_path):
 
 def test_a_thread_that_ends_leaves_no_grader_nor_what_remains_of_one(lab):
     lab.grade()
-    before = {child.pid for child in psutil.Process().children()}
+    before = _descendants()
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(lab.grade).result().died is None
-    assert {child.pid for child in psutil.Process().children()} == before
+    assert _descendants() == before
+
+
+def _descendants():
+    return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
 def test_graders_run_under_one_hash_seed_whatever_the_thread(lab):

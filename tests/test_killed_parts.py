@@ -52,12 +52,18 @@ def midway(waiting, tmp_path):
         started.kill()
 
 
-def _grader_of(pid: int) -> int:
+def _nursery_of(pid: int) -> int:
+    """Where the graders of a command come from."""
     (found,) = [
         child
         for child in crashes.children(pid)
         if b"evalkit.grading" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
+    return found
+
+
+def _grader_of(pid: int) -> int:
+    (found,) = crashes.children(_nursery_of(pid))
     return found
 
 
@@ -75,6 +81,17 @@ def test_a_grader_that_is_killed_is_told_as_dead_and_the_run_goes_on(midway):
     assert killed.outcome is Outcome.GRADER_DIED
     assert "the grader process" in killed.reason
     assert "-9" in killed.reason
+    assert (died.checks, other.outcome, grade.died) == ((), Outcome.SCORED, None)
+
+
+def test_where_what_makes_graders_is_killed_another_one_does(midway):
+    started, run = midway
+    os.kill(_nursery_of(started.pid), signal.SIGKILL)
+    _, said = started.communicate()
+    assert started.returncode == 0, said
+    (killed, died), (other, grade) = _grades(run)
+    assert killed.outcome is Outcome.GRADER_DIED
+    assert "what made it is gone too" in killed.reason
     assert (died.checks, other.outcome, grade.died) == ((), Outcome.SCORED, None)
 
 

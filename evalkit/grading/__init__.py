@@ -1,13 +1,13 @@
 """Grading: a grader process questions a subject; every answer is evidence.
 
-Each thread that grades has a warm grader process, which is killed and replaced
-where it dies or does not end. Its questions go to a driver in the sandbox over a
-socket pair, its verdict comes back over another. What was asked and answered,
-and the verdict, are the rows of `answers.jsonl`: from them alone the grade is
-read, or replayed.
+Each thread that grades has a warm grader process, forked from one that has loaded
+what graders need; it is killed and replaced where it dies or does not end. Its
+questions go to a driver in the sandbox over a socket pair, its verdict comes back
+over another. What was asked and answered, and the verdict, are the rows of
+`answers.jsonl`: from them alone the grade is read, or replayed.
 
     warm       the runner's side of a grader process
-    __main__   the grader process itself, and the batch of replays
+    __main__   the grader processes themselves, and the batch of replays
     work       what it is told and tells, and the carrying out
     live       questions to a subject in the sandbox, recorded
     recorded   questions to a record

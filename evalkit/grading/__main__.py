@@ -1,9 +1,11 @@
-"""A grader process (given a descriptor), or a batch of replays (given a file)."""
+"""Where graders are forked (given a descriptor), or a batch of replays (a file)."""
 
 from __future__ import annotations
 
+import gc
 import io
 import os
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -17,12 +19,51 @@ from evalkit.grading.recorded import DivergedError, carry_out_replay, replay_job
 from evalkit.grading.work import Told, Work, carry_out
 from evalkit.wire import GoneError, Wire
 
+MAX_MESSAGE_BYTES = 64
 
-def serve(number: int) -> None:
+
+def tend(number: int) -> None:
+    """Fork graders, and bury them, as told over a socket, until that ends.
+
+    A message with a socket has a grader forked, which is told its work there; the
+    answer is its process id, with a pidfd. Any other names a grader that is killed;
+    the answer is its exit code. The kernel ends all of them with this process.
+    """
+    control = socket.socket(fileno=number)
+    os.set_inheritable(number, False)  # noqa: FBT003 - its signature
+    gc.freeze()  # else the first collection in a grader would copy all that it shares
+    while True:
+        message, fds, *_ = socket.recv_fds(control, MAX_MESSAGE_BYTES, 1)
+        if fds:
+            pid = os.fork()
+            if not pid:
+                control.close()
+                serve(socket.socket(fileno=fds[0]))
+                return
+            pidfd = os.pidfd_open(pid)
+            socket.send_fds(control, [str(pid).encode()], [pidfd])
+            os.close(pidfd)
+            os.close(fds[0])
+        elif message:
+            control.send(str(_bury(int(message))).encode())
+        else:
+            return
+
+
+def _bury(pid: int) -> int:
+    # While it is not waited for its group id cannot belong to another.
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it may lead no group yet
+        os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def serve(end: socket.socket) -> None:
     """Carry out gradings, one by one, until the socket ends."""
     process.die_with_parent()
-    os.set_inheritable(number, False)  # noqa: FBT003 - its signature
-    wire = Wire(socket.socket(fileno=number))
+    os.setsid()
+    wire = Wire(end)
     with suppress(GoneError):
         while True:
             work = msgspec.convert(wire.receive(None), Work)
@@ -64,6 +105,6 @@ def _judged(work: Work, rows: io.FileIO) -> Told:
 
 if __name__ == "__main__":
     if sys.argv[1].isdecimal():
-        serve(int(sys.argv[1]))
+        tend(int(sys.argv[1]))
     else:
         replay_jobs(Path(sys.argv[1]))

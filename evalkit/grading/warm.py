@@ -1,11 +1,14 @@
-"""The runner's side of a grader process, which stays warm between gradings."""
+"""The runner's side of grader processes, which stay warm between gradings."""
 
 from __future__ import annotations
 
+import os
+import select
 import socket
 import sys
 import threading
 import weakref
+from contextlib import suppress
 
 import msgspec
 
@@ -18,13 +21,14 @@ from evalkit.wire import GoneError, SilentError, Wire
 HASH_SEED = "0"
 """Graders always run under this one; replays run under another."""
 LEAVE_S = 1.0
+MAX_MESSAGE_BYTES = 64
 
 
-class _Grader:
-    """A warm grader process; the kernel ends it with the thread that made it."""
+class _Nursery:
+    """The process that graders are forked from, which has loaded what they need."""
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         number = theirs.fileno()
         with theirs:
             self._running = process.start(
@@ -32,37 +36,97 @@ class _Grader:
                 env={**process.MINIMAL_ENV, "PYTHONHASHSEED": HASH_SEED},
                 pass_fds=[number],
             )
-        self._wire = Wire(ours)
-        # The kernel ends it, yet nobody but we can bury it.
-        weakref.finalize(self, self._running.end)
+        self._lock = threading.Lock()
 
     @property
     def is_alive(self) -> bool:
-        """False where something ended it while it had nothing to do."""
-        return not self._running.stopped and self._running.wait(0) is None
+        """False where something ended it, and with it all of its graders."""
+        return not self.was_stopped and self._running.wait(0) is None
 
     @property
     def was_stopped(self) -> bool:
         """True where `process.end_all` ended it."""
         return self._running.stopped
 
+    def fork(self, end: socket.socket) -> tuple[int, int]:
+        """Have a grader forked that gets its work from a socket.
+
+        Returns:
+            Its process id, and a pidfd.
+
+        Raises:
+            GoneError: There is nobody to fork it.
+        """
+        try:
+            with self._lock:
+                socket.send_fds(self._control, [b"fork"], [end.fileno()])
+                told, fds, *_ = socket.recv_fds(self._control, MAX_MESSAGE_BYTES, 1)
+            return int(told), fds[0]
+        except (OSError, ValueError, IndexError) as error:
+            raise GoneError("the process that makes graders is gone") from error
+
+    def bury(self, pid: int) -> int | None:
+        """Kill a grader with all that it left in its group; its exit code if known."""
+        with self._lock, suppress(OSError, ValueError):
+            self._control.send(str(pid).encode())
+            return int(self._control.recv(MAX_MESSAGE_BYTES))
+        return None
+
+    def end(self) -> None:
+        """Bury it, where it has ended."""
+        self._control.close()
+        self._running.end()
+
+
+class _Grader:
+    """A grader process; it ends with the thread that it works for."""
+
+    def __init__(self, nursery: _Nursery) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            pid, self._pidfd = nursery.fork(theirs)
+        self._nursery = nursery
+        self._wire = Wire(ours)
+        self._end = weakref.finalize(self, _end, nursery, pid, self._pidfd)
+
+    @property
+    def is_alive(self) -> bool:
+        """False where something ended it while it had nothing to do."""
+        return self._nursery.is_alive and not self._ended(0)
+
+    @property
+    def was_stopped(self) -> bool:
+        """True where `process.end_all` ended it."""
+        return self._nursery.was_stopped
+
     def carry_out(self, work: Work, timeout_s: float) -> Told:
         """Have it carry out one grading; raises GoneError where it cannot."""
         self._wire.send(msgspec.to_builtins(work))
         return msgspec.convert(self._wire.receive(timeout_s), Told)
 
-    def leave(self) -> int:
+    def leave(self) -> int | None:
         """Its exit code, where it is about to end by itself."""
         self._wire.close()
-        return (self._running.wait(LEAVE_S) or self._running.end()).code
+        self._ended(LEAVE_S)
+        return self._end()
 
     def kill(self) -> None:
         """End it at once."""
         self._wire.close()
-        self._running.end()
+        self._end()
+
+    def _ended(self, within_s: float) -> bool:
+        return bool(select.select([self._pidfd], [], [], within_s)[0])
+
+
+def _end(nursery: _Nursery, pid: int, pidfd: int) -> int | None:
+    os.close(pidfd)
+    return nursery.bury(pid)
 
 
 _own = threading.local()
+_lock = threading.Lock()
+_nursery: _Nursery | None = None
 
 
 def run_grader(work: Work, timeout_s: float) -> Told:
@@ -81,7 +145,9 @@ def run_grader(work: Work, timeout_s: float) -> Told:
     except msgspec.ValidationError as error:
         told = Told(died=f"the grader process told what is no verdict: {error}")
     except GoneError as error:
-        told = Told(died=f"the grader process: {error} (exit {grader.leave()})")
+        code = grader.leave()
+        how = "what made it is gone too" if code is None else f"exit {code}"
+        told = Told(died=f"the grader process: {error} ({how})")
     finally:
         if not done:  # it may be in the middle of this grading still
             _own.grader = None
@@ -96,5 +162,15 @@ def _this_threads_grader() -> _Grader:
     if grader is None or not grader.is_alive:
         if grader is not None:
             grader.kill()
-        grader = _own.grader = _Grader()
+        grader = _own.grader = _Grader(_living_nursery())
     return grader
+
+
+def _living_nursery() -> _Nursery:
+    global _nursery  # noqa: PLW0603 - one of this process, made when it is needed
+    with _lock:
+        if _nursery is None or not _nursery.is_alive:
+            if _nursery is not None:
+                _nursery.end()
+            _nursery = _Nursery()
+        return _nursery
