@@ -7,11 +7,13 @@ arguments and refuses others, so that a run of it shows the adapter to be right.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
 import time
 
+gc.freeze()  # what is imported stays: at the end nothing of it is worth looking for
 TYPE_CHECKING = False  # typing's own would cost its import
 if TYPE_CHECKING:
     from typing import Any, TextIO
