@@ -5,7 +5,8 @@
 
 Inspect runs a mock model and its local sandbox, which isolates nothing; evalkit its
 scripted agent, a process, and two sandboxes a trial. Both are started as commands, and
-keep the records that they keep by default. With `--samples`, the record of so many
+keep the records that they keep by default. The bare script of `overhead.py` stands
+beside them: it shows what those processes and sandboxes take by themselves. With `--samples`, the record of so many
 trials is then made a data frame by both, in fresh processes, imports counted.
 
 Inspect is installed once, from PyPI, into a venv of its own in the cache folder, with
@@ -75,7 +76,12 @@ def _trials(
             with tempfile.TemporaryDirectory(dir=base) as logs:
                 return _evaluate(inspect, root, n_trials, n_workers, tool, Path(logs))
 
-        taken = sides.in_turn({"evalkit": ours, "Inspect": theirs}, n_rounds)
+        def bare() -> sides.Taken:
+            return sides.whole(trivial.bare_argv(base, n_trials, n_workers))
+
+        taken = sides.in_turn(
+            {"evalkit": ours, "Inspect": theirs, "bare script": bare}, n_rounds
+        )
     sides.print_table(
         f"a trial, of {n_trials:,} with {n_workers} workers",
         taken,

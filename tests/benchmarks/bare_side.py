@@ -66,7 +66,7 @@ def main(base: Path, n_trials: int, n_workers: int, level: str) -> None:
     root = base / "root"
     box = sandbox.open_box(level, allow_unsandboxed=level == "none")
     driver = base / "driver"
-    driver.mkdir()
+    driver.mkdir(exist_ok=True)
     (driver / "__main__.py").write_text(DRIVER)
     with (
         (base / "journal").open("ab") as journal,

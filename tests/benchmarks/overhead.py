@@ -11,7 +11,6 @@ start included.
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
 import time
 from functools import partial
@@ -19,13 +18,11 @@ from pathlib import Path
 
 import sides
 import trivial
-from trivial import tinyroot
 
 from evalkit import process, sandbox
 
 AIMS = {1: [sides.Aim("CPU", 1.3)], 8: [sides.Aim("wall", 1.25)]}
 """By workers; both at 100 trials."""
-BARE = Path(__file__).with_name("bare_side.py")
 
 
 def main() -> None:
@@ -62,8 +59,7 @@ def _evalkit(n_trials: int, n_workers: int) -> sides.Taken:
 def _bare(n_trials: int, n_workers: int) -> sides.Taken:
     with tempfile.TemporaryDirectory() as folder:
         trivial.make_root(Path(folder))
-        asked = [folder, str(n_trials), str(n_workers), tinyroot.isolation()]
-        return sides.whole([sys.executable, BARE, *asked])
+        return sides.whole(trivial.bare_argv(Path(folder), n_trials, n_workers))
 
 
 def _child(box, place, argv) -> float:

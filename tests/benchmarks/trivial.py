@@ -59,6 +59,12 @@ def run_argv(run: Path, root: Path, n_workers: int) -> list[str]:
     return [*evalkit, "--workers", str(n_workers), "--root", str(root)]
 
 
+def bare_argv(folder: Path, n_trials: int, n_workers: int) -> list[str | Path]:
+    """The command of a bare script that carries out as many trials of the root in a folder."""
+    words = [folder, str(n_trials), str(n_workers), tinyroot.isolation()]
+    return [sys.executable, Path(__file__).with_name("bare_side.py"), *words]
+
+
 def forget_frames(run: Path) -> None:
     """Take away the frames that a run keeps, so that they are made again."""
     files.remove_tree(run / CACHE)
