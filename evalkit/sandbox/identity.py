@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from itertools import chain
 from pathlib import Path
 
 from evalkit.records import Record
@@ -64,9 +63,12 @@ class Identity(Record, frozen=True):
     def give(self, folder: Path) -> None:
         """Make a folder of ours this user's own, once, with all we put into it."""
         if self.drops and folder.exists() and folder.stat().st_uid != self.uid:
-            for inner, *found in os.walk(folder):
-                for path in (inner, *(f"{inner}/{name}" for name in chain(*found))):
+            for inner, folders, names in os.walk(folder):
+                for name in (*folders, *names):
+                    path = f"{inner}/{name}"
                     os.chown(path, self.uid, self.gid, follow_symlinks=False)
+            # Last: it says that all is given.
+            os.chown(folder, self.uid, self.gid, follow_symlinks=False)
 
 
 def next_identity() -> Identity:
