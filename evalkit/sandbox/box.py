@@ -194,7 +194,7 @@ def boxed(
     filters, told, *texts = process.GIVEN
     words = (
         *(bwrap, "--seccomp", filters),
-        *(w for f in zip(texts, etc, strict=True) for w in (*view.READABLE, *f)),
+        *view.file_words(texts, etc),
         *("--args", told),
         *identity.become,
         *limits.words(kernel_limits),

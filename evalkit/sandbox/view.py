@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -47,8 +47,6 @@ NAMES_AND_CERTIFICATES = (
 )
 """Beside the above, for who may use the machine's network."""
 CLOSED = (*("--remount-ro", "/"), *("--remount-ro", "/dev"))
-READABLE = ("--perms", "0644", "--file")
-"""Words before a file's number and path, which make it one of the root's."""
 ETC = {
     "passwd": "root:x:0:0:root:/tmp:/bin/sh\nagent:x:{uid}:{gid}::/tmp:/bin/sh\n",
     "group": "root:x:0:\nagent:x:{gid}:\n",
@@ -89,6 +87,13 @@ def etc(uid: int, gid: int) -> dict[str, bytes]:
         f"/etc/{name}": text.format(uid=uid, gid=gid).encode()
         for name, text in ETC.items()
     }
+
+
+def file_words(numbers: Sequence[str], paths: Iterable[str]) -> list[str]:
+    """Words of bwrap that make files, of what files of these numbers hold."""
+    flags = ("--perms", "0644", "--file")
+    given = zip(numbers, paths, strict=True)
+    return [word for number, path in given for word in (*flags, number, path)]
 
 
 def bind_words(read_only: Sequence[Mount], writable: Sequence[Mount]) -> list[str]:
