@@ -16,10 +16,8 @@ import msgspec
 from evalkit import process, scoring
 from evalkit.grading.live import Live, RunawayError, UnavailableError, UnrecordedError
 from evalkit.grading.recorded import DivergedError, carry_out_replay, replay_jobs
-from evalkit.grading.work import Told, Work, carry_out
+from evalkit.grading.work import MAX_MESSAGE_BYTES, Told, Work, carry_out
 from evalkit.wire import GoneError, Wire
-
-MAX_MESSAGE_BYTES = 64
 
 
 def tend(number: int) -> None:

@@ -14,14 +14,13 @@ import msgspec
 
 from evalkit import process
 from evalkit.errors import StoppedEarlyError
-from evalkit.grading.work import Told, Work
+from evalkit.grading.work import MAX_MESSAGE_BYTES, Told, Work
 from evalkit.sandbox import PYTHON_OPTIONS
 from evalkit.wire import GoneError, SilentError, Wire
 
 HASH_SEED = "0"
 """Graders always run under this one; replays run under another."""
 LEAVE_S = 1.0
-MAX_MESSAGE_BYTES = 64
 
 
 class _Nursery:

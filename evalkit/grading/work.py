@@ -11,6 +11,8 @@ from evalkit.grader import Channel, Checks
 from evalkit.records import Case, CheckResult, Record, Step
 from evalkit.sandbox import Launch
 
+MAX_MESSAGE_BYTES = 64
+"""Of what is said about graders, to and by the process that they are forked from."""
 MODULE = "graded"
 """Name under which a grader's module is known while it runs."""
 
