@@ -23,8 +23,9 @@ MAX_MISSING = 0.1
 class Mark:
     """What is known of a request: how final its count is, and where it was found.
 
-    Plain bits, since those of an enum take a microsecond each. `OWN` in a row of the file itself, `SIDE` there as a row of a subagent, `NESTED`
-    inside a row that tells of a subagent's progress, `JOINED` in a subagent's file.
+    Plain bits, since those of an enum take a microsecond each. `OWN` in a row of the
+    file itself, `SIDE` there as a row of a subagent, `NESTED` inside a row that tells
+    of a subagent's progress, `JOINED` in a subagent's file.
     `SILENT`: no usage was reported.
     """
 

@@ -1,10 +1,11 @@
 """What the benchmarks share: sides that take turns, and what each of them took.
 
 A side is a command. `whole` takes the wall clock and the memory of it and all
-processes that it starts, and the machine's CPU meanwhile; `part` takes what it says itself of a piece of its
-work, by `tell`, so that imports are left out. Sides run in turn, a round after the
-other and each round in another order, and a ratio is the median of the ratios of the
-rounds: what slows the machine for a while slows all sides of a round.
+processes that it starts, and the machine's CPU meanwhile; `part` takes what it says
+itself of a piece of its work, by `tell`, so that imports are left out. Sides run in
+turn, a round after the other and each round in another order, and a ratio is the
+median of the ratios of the rounds: what slows the machine for a while slows all sides
+of a round.
 """
 
 from __future__ import annotations

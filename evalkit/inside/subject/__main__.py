@@ -1,6 +1,6 @@
 """The driver inside the sandbox: carries out a grader's questions, one by one.
 
-    PYTHON -S -B FOLDER/__main__.py FD LEVEL DELIVERED WORK HOME SCRATCH
+    PYTHON -P -S -B FOLDER/__main__.py FD LEVEL DELIVERED WORK HOME SCRATCH
 
 FD is one end of a stream socket. The driver writes `{"ready": true, "apart":
 bool, "python": "3.11.7"}`, then answers each line of strict JSON (a question as

@@ -20,8 +20,6 @@ from evalkit.inside.subject.bounds import (
 )
 
 CACHES = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
-
-
 CHUNK_BYTES = 1_048_576
 
 
