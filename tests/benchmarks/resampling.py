@@ -1,4 +1,4 @@
-"""What resampling pairs by counts saves: the same percentiles, side by side.
+"""What resampling without an index for every unit saves: the same percentiles, side by side.
 
     python tests/benchmarks/resampling.py [PAIRS] [RESAMPLES] [CONTRASTS]
 
@@ -61,10 +61,10 @@ KINDS = {
 
 
 def _compare(kind: str, contrasts: list[np.ndarray], n_resamples: int) -> None:
-    def by_counts(pairs: np.ndarray) -> np.ndarray:
+    def by_evalkit(pairs: np.ndarray) -> np.ndarray:
         return np.quantile(bootstrap_means(pairs, n_resamples, SEED), TAILS)
 
-    def by_index(pairs: np.ndarray, batch: int | None = None) -> np.ndarray:
+    def by_scipy(pairs: np.ndarray, batch: int | None = None) -> np.ndarray:
         found = scipy_stats.bootstrap(
             (pairs[:, 0] - pairs[:, 1],),
             np.mean,
@@ -75,9 +75,9 @@ def _compare(kind: str, contrasts: list[np.ndarray], n_resamples: int) -> None:
         )
         return np.array(found.confidence_interval)
 
-    ours, ours_s = _timed(by_counts, contrasts)
-    theirs, theirs_s = _timed(by_index, contrasts)
-    _, batched_s = _timed(lambda pairs: by_index(pairs, BATCH), contrasts)
+    ours, ours_s = _timed(by_evalkit, contrasts)
+    theirs, theirs_s = _timed(by_scipy, contrasts)
+    _, batched_s = _timed(lambda pairs: by_scipy(pairs, BATCH), contrasts)
     n_distinct = len(np.unique(np.round(contrasts[0][:, 0] - contrasts[0][:, 1], 9)))
     apart = float(np.abs(ours - theirs).max())
     print(f"\n{kind}: {n_distinct} distinct differences in the first contrast")
