@@ -6,8 +6,9 @@
 Inspect runs a mock model and its local sandbox, which isolates nothing; evalkit its
 scripted agent, a process, and two sandboxes a trial. Both are started as commands, and
 keep the records that they keep by default. The bare script of `overhead.py` stands
-beside them: it shows what those processes and sandboxes take by themselves. With `--samples`, the record of so many
-trials is then made a data frame by both, in fresh processes, imports counted.
+beside them: it shows what those processes and sandboxes take by themselves. With
+`--samples`, the record of so many trials is then made a data frame by both, in fresh
+processes, imports counted.
 
 Inspect is installed once, from PyPI, into a venv of its own in the cache folder, with
 the pandas of evalkit's; or name a Python that has it. `--tool bash` has the mock model write its file by Inspect's

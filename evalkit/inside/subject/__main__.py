@@ -6,7 +6,8 @@ FD is one end of a stream socket. The driver writes `{"ready": true, "apart":
 bool, "python": "3.11.7"}`, then answers each line of strict JSON (a question as
 described in `evalkit/questions.py`) with one line: `{"answer": ...}`, or
 `{"refused": "why"}` where it cannot or will not do what was asked. At the end of
-the stream it ends its children and itself.
+the stream it ends its children and itself. Its environment names a TMPDIR, where
+its own files without a name lie.
 
 It runs beside the program it questions, under the same uid. So it is undumpable,
 its descriptors reach no child, and every child is made by a zygote, a process
