@@ -186,6 +186,13 @@ def _descendants():
     return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
+def test_a_grader_is_where_the_runner_is(lab, monkeypatch):
+    lab.grade()
+    monkeypatch.chdir(lab.folder)
+    lab.root = lab.root.relative_to(lab.folder)
+    assert lab.grade().died is None
+
+
 def test_graders_run_under_one_hash_seed_whatever_the_thread(lab):
     lab.grader(ONE + "fail(' '.join({f'w{n}' for n in range(50)}))")
     here = lab.grade().checks

@@ -5,7 +5,7 @@ import select
 import signal
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -216,9 +216,11 @@ def test_end_all_kills_what_is_in_flight_and_its_run_raises(tmp_path, fifo):
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(_run, code, tmp_path)
         assert fifo.read() == b"up"
-        process.end_all()
+        while not running.done():  # it may have begun, and not be known yet
+            process.end_all()
+            wait([running], 0.1)
         with pytest.raises(StoppedEarlyError):
-            running.result(60)
+            running.result()
     assert fifo.read() == b""
 
 

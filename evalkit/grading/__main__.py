@@ -65,6 +65,7 @@ def serve(end: socket.socket) -> None:
     with suppress(GoneError):
         while True:
             work = msgspec.convert(wire.receive(None), Work)
+            os.chdir(work.cwd)
             told = _replay(work) if work.launch is None else _grade(work)
             wire.send(msgspec.to_builtins(told))
 

@@ -20,7 +20,8 @@ MODULE = "graded"
 class Work(Record, frozen=True):
     """One grading; `launch` starts the subject, and is None for a replay.
 
-    `until_failed`: only whether a check fails is asked, and which is the first.
+    `until_failed`: only whether a check fails is asked, and which is the first. `cwd`
+    is where the runner is, from where its paths lead.
     """
 
     grader: str
@@ -29,6 +30,7 @@ class Work(Record, frozen=True):
     seed: int
     answers: str
     foreign: bool
+    cwd: str
     launch: Launch | None = None
     until_failed: bool = False
 
@@ -58,6 +60,7 @@ def work_on(case: Case, step: Step, *, root: Path, seed: int, answers: Path) -> 
         seed=seed,
         answers=str(answers),
         foreign=case.grader_command is not None,
+        cwd=str(Path.cwd()),
     )
 
 
