@@ -177,7 +177,8 @@ def start(
     try:
         with ExitStack() as opened:
             fds = [opened.enter_context(_memory_file(data)).fileno() for data in given]
-            numbers = dict(zip(GIVEN, map(str, fds), strict=False))
+            slots = GIVEN[: len(fds)]
+            numbers = dict(zip(slots, map(str, fds), strict=True))
             popen = subprocess.Popen(
                 [numbers.get(word, word) for word in argv],
                 env=dict(env),
