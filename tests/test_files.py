@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,23 @@ def test_toml_that_cannot_be_read_is_refused_with_its_file(tmp_path, text):
     (tmp_path / "x.toml").write_text(text)
     with pytest.raises(InputError, match=r"x\.toml"):
         files.read_toml(tmp_path / "x.toml")
+
+
+def test_a_small_file_takes_no_memory_for_the_largest_that_may_be_read(tmp_path):
+    path = tmp_path / "small"
+    path.write_bytes(b"x" * 1000)
+    tracemalloc.start()
+    try:
+        assert len(files.read_regular(path, max_bytes=2**30)) == 1000
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 2**20
+
+
+def test_a_file_that_tells_no_size_is_read_whole_and_cut_at_the_limit():
+    told = Path("/proc/version")
+    assert told.stat().st_size == 0
+    assert files.read_regular(told) == told.read_bytes() != b""
+    with pytest.raises(InputError, match="at most 10 bytes"):
+        files.read_regular(told, max_bytes=10)

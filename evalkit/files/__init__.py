@@ -37,8 +37,7 @@ class Entry(NamedTuple):
     executable: bool = False
 
 
-@contextmanager
-def open_regular(path: Path, *, follow: bool = False) -> Generator[io.BufferedReader]:
+def open_regular(path: Path, *, follow: bool = False) -> io.BufferedReader:
     """Open a regular file to read it, without waiting on a pipe.
 
     Args:
@@ -68,8 +67,7 @@ def open_regular(path: Path, *, follow: bool = False) -> Generator[io.BufferedRe
             found="a folder" if is_folder else untrusted.kind_name(found),
             cure="put a regular file there",
         )
-    with os.fdopen(handle, "rb") as opened:
-        yield opened
+    return os.fdopen(handle, "rb")
 
 
 def read_regular(path: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> bytes:
@@ -79,15 +77,14 @@ def read_regular(path: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> by
         InputError: It is missing, not a regular file, or over `max_bytes`.
     """
     with open_regular(path) as opened:
-        data = opened.read(max_bytes + 1)
-        n_bytes = os.fstat(opened.fileno()).st_size
-    if len(data) > max_bytes:
-        raise InputError(
-            path,
-            expected=f"at most {max_bytes:,} bytes",
-            found=f"{n_bytes:,} bytes",
-            cure="make the file smaller",
-        )
+        data = untrusted.read_at_most(opened, max_bytes + 1)
+        if len(data) > max_bytes:
+            raise InputError(
+                path,
+                expected=f"at most {max_bytes:,} bytes",
+                found=f"{os.fstat(opened.fileno()).st_size:,} bytes",
+                cure="make the file smaller",
+            )
     return data
 
 
@@ -293,19 +290,28 @@ def _unpacked(tar: tarfile.TarFile) -> Iterator[Entry]:
             raise ValueError(f"{member.name}, which is no regular file")
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace a file so that a crash leaves the old or the new one, never half."""
+def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file so that a crash leaves the old or the new one, never half.
+
+    Args:
+        path: The file.
+        data: What it is to hold.
+        durable: Wait for the disk; else that holds for a crash of this process only,
+            not for one of the machine.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with temporary.open("wb") as opened:
             opened.write(data)
             opened.flush()
-            os.fsync(opened.fileno())
+            if durable:
+                os.fsync(opened.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
 
 
 def clear_unwritten(path: Path) -> None:

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 CACHE_FOLDERS = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})
 MAX_BYTES = 64 * 1024 * 1024
@@ -53,6 +53,18 @@ def walk(folder: Path, below: str = "") -> Iterator[Found]:
         return
     except OSError as error:
         yield Found(below or ".", None, executable=False, why=_reason(error))
+
+
+def read_at_most(opened: BinaryIO, max_bytes: int) -> bytes:
+    """An open file from its beginning, or its first bytes where it has more.
+
+    Memory is taken for the file's own size: `read` takes it for all that it may give.
+    """
+    n_bytes = os.fstat(opened.fileno()).st_size
+    data = opened.read(min(n_bytes + 1, max_bytes))
+    if len(data) > n_bytes:  # it has grown, or tells no size
+        data += opened.read(max_bytes - len(data))
+    return data
 
 
 def kind_name(mode: int) -> str:
@@ -98,7 +110,7 @@ def _read(folder: int, name: str, path: str, mode: int) -> Found:
         if found.st_size > MAX_FILE_BYTES:
             return _left_out(path, f"{found.st_size:,} bytes")
         with os.fdopen(os.dup(fd), "rb") as opened:
-            data = opened.read(MAX_FILE_BYTES)
+            data = read_at_most(opened, MAX_FILE_BYTES)
     return Found(path, data, executable=bool(found.st_mode & stat.S_IXUSR))
 
 
