@@ -14,13 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import filelock
 import msgspec
 
 from evalkit import files
 from evalkit.errors import InputError, RunLockedError
 from evalkit.files import disk
-from evalkit.records import Bodies, Event
+from evalkit.records import Bodies, Deviation, Event
 
 GENESIS = "0" * 64
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -87,6 +86,8 @@ class Writer:
             RunLockedError: Another process holds the lock.
             InputError: The journal is not valid.
         """
+        import filelock
+
         self._now = now
         self._lock = filelock.FileLock(path.with_suffix(".lock"), timeout=0)
         self._mutex = threading.Lock()
@@ -106,8 +107,11 @@ class Writer:
         except BaseException:
             self._lock.release()
             raise
-        self.events = list(found.events)
+        self.stood = found.events
+        """The events that stood when it was opened; no later one is kept in memory."""
         self.head = found.head
+        self._n_events = len(found.events)
+        self._noted = {e.body for e in found.events if isinstance(e.body, Deviation)}
 
     def append(self, body: Bodies) -> Event:
         """Write one event and wait until it is on the disk.
@@ -117,13 +121,25 @@ class Writer:
         """
         with self._mutex:
             self._cut()
-            event = Event(len(self.events) + 1, self._now(), self.head, body)
+            event = Event(self._n_events + 1, self._now(), self.head, body)
             line = _encoder.encode(event)
             self._write(line + b"\n")
             self._size += len(line) + 1
             self.head = files.sha256(line)
-            self.events.append(event)
+            self._n_events += 1
             return event
+
+    def note(self, deviation: Deviation) -> Event | None:
+        """Write a deviation, unless a line says it already; then None.
+
+        Raises:
+            OSError: As `append` does.
+        """
+        if deviation in self._noted:
+            return None
+        event = self.append(deviation)
+        self._noted.add(deviation)
+        return event
 
     def _write(self, data: bytes) -> None:
         """Make bytes durable, or leave none of them."""

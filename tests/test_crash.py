@@ -109,7 +109,7 @@ def test_a_journal_cut_at_any_byte_of_its_last_line_opens_as_without_it(
         found = read_journal(path)
         assert (len(found.events), found.torn) == (len(before), n_bytes > 0)
         with Writer(path, now=running.utc_now) as journal:
-            assert len(journal.events) == len(before)
+            assert len(journal.stood) == len(before)
         assert path.read_bytes() == b"".join(before)
 
 
@@ -228,8 +228,8 @@ def _assert_ends_and_goes_on(root, run, n_signals, gap_ms) -> dict:
     lost, kept = n_lost(run), whole(run)
     assert len(kept) < crashes.N_PLANNED, told
     with Writer(journal, now=running.utc_now) as writer:  # so the lock is free
-        assert writer.events, told
-        last = writer.events[-1].body
+        assert writer.stood, told
+        last = writer.stood[-1].body
     assert isinstance(last, RunEnded), told
     assert last.reason == "interrupted"
     running.run_plan(run, root)

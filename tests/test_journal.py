@@ -4,7 +4,7 @@ import pytest
 
 from evalkit.errors import InputError, RunLockedError
 from evalkit.journal import GENESIS, Writer, read_journal
-from evalkit.records import AttemptStarted, RunEnded, TrialKey
+from evalkit.records import AttemptStarted, Deviation, RunEnded, TrialKey
 
 
 def _now():
@@ -81,4 +81,14 @@ def test_a_second_writer_is_refused_until_the_first_is_done(tmp_path):
     with Writer(path, now=_now), pytest.raises(RunLockedError, match="no other"):
         Writer(path, now=_now)
     with Writer(path, now=_now) as journal:
-        assert journal.events == []
+        assert journal.stood == ()
+
+
+def test_a_deviation_is_written_once_also_by_a_later_writer(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    one, other = (Deviation("clock", "as planned", how) for how in ("ahead", "behind"))
+    for _ in range(2):
+        with Writer(path, now=_now) as journal:
+            for deviation in (one, one, other):
+                journal.note(deviation)
+    assert [event.body for event in read_journal(path).events] == [one, other]

@@ -28,7 +28,6 @@ from evalkit.files import disk
 from evalkit.inflight import InFlight
 from evalkit.journal import Writer
 from evalkit.records import (
-    Bodies,
     Deviation,
     Grade,
     Record,
@@ -115,8 +114,8 @@ def regrade(
     with disk.faults_named(run), open_journal(run, now) as journal:
         deviations = tuple(_deviations(opened, box))
         for deviation in deviations:
-            _append_new(journal, deviation)
-        firsts = results_of(journal.events)
+            journal.note(deviation)
+        firsts = results_of(journal.stood)
         kept = run / FOLDER / str(_last_number(run / FOLDER) + 1)
         attempts: dict[int, AttemptAgain] = {}
 
@@ -192,7 +191,7 @@ def _journal_again(
     key, attempt = given.result.key, given.result.attempt
     own = [
         event.body
-        for event in journal.events
+        for event in journal.stood
         if isinstance(event.body, Regraded)
         and (event.body.result.key, event.body.result.attempt) == (key, attempt)
     ]
@@ -253,11 +252,6 @@ def _deviations(opened: Reopened, box: Box) -> Iterable[Deviation]:
     registered, level = opened.registration.isolation.level, box.isolation.level
     if registered != level:
         yield Deviation("isolation, when graded again", registered, level)
-
-
-def _append_new(journal: Writer, body: Bodies) -> None:
-    if all(event.body != body for event in journal.events):
-        journal.append(body)
 
 
 def _last_number(folder: Path) -> int:

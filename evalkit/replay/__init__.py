@@ -162,8 +162,7 @@ def _journal(folder: Path, found: Iterable[Deviation], now: Callable[[], str]) -
     """Say in the replay's own record what its report has to tell, once."""
     with open_journal(folder, now) as journal:
         for deviation in found:
-            if all(event.body != deviation for event in journal.events):
-                journal.append(deviation)
+            journal.note(deviation)
 
 
 def _deviations(found: Replay) -> Iterator[Deviation]:

@@ -15,7 +15,7 @@ from evalkit.inputs import open_registered
 from evalkit.journal import Writer
 from evalkit.registration import check_drift, load_registration
 from evalkit.run.walk import Walk
-from evalkit.standing import JOURNAL, Status, standing_of
+from evalkit.standing import JOURNAL, Status
 
 __all__ = ["open_journal", "run_plan", "utc_now"]
 
@@ -74,7 +74,7 @@ def run_plan(
                 progress=progress,
             )
             reason = walk.to_its_end(monotonic)
-            found = standing_of(folder, registration, journal.events)
+            found = walk.status()
     if reason not in {"complete", "nothing to do"}:
         sealed = registration.replay
         again = f"replay {sealed.run}" if sealed else f"run {folder.name}"

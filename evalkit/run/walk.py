@@ -83,7 +83,7 @@ class Walk:
         self._crew = crew
         self._progress = progress
         self._standing = Standing(folder, registration)
-        for event in journal.events:
+        for event in journal.stood:
             self._standing.take(event)
         self._turns = Turns(
             schedule.blocks_of(registration.schedule), self._standing.left
@@ -110,9 +110,13 @@ class Walk:
                 self._append(RunEnded(_reason_of(error), str(error)))
             raise
 
+    def status(self) -> Status:
+        """Where the run stands."""
+        return self._standing.status()
+
     def _carry_out(self, monotonic: Callable[[], float]) -> str:
         if not self._turns.ahead():
-            last = last_turn(self._journal.events)
+            last = last_turn(self._journal.stood)
             said = isinstance(last, RunEnded) and last.reason == "complete"
             return "nothing to do" if said else "complete"
         self._append(
@@ -228,8 +232,8 @@ class Walk:
 
     def _conclude_whole(self) -> None:
         """Conclude attempts whose evidence is whole but whose line is missing."""
-        ended = {(str(r.key), r.attempt) for r in results_of(self._journal.events)}
-        begun = {(str(s.key), s.attempt) for s in attempts_of(self._journal.events)}
+        ended = {(str(r.key), r.attempt) for r in results_of(self._journal.stood)}
+        begun = {(str(s.key), s.attempt) for s in attempts_of(self._journal.stood)}
         kept = [
             Evidence(self._folder, key, attempt)
             for key in self._registration.schedule
@@ -256,8 +260,8 @@ class Walk:
 
     def _note(self, deviation: Deviation) -> None:
         """Journal a deviation, unless an earlier start of this run did."""
-        if all(event.body != deviation for event in self._journal.events):
-            self._append(deviation)
+        if event := self._journal.note(deviation):
+            self._standing.take(event)
 
     def _append(self, body: Bodies) -> None:
         self._standing.take(self._journal.append(body))
