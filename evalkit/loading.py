@@ -6,21 +6,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalkit import frames, gates, prices
-from evalkit.analysis import analyse
-from evalkit.conclusions import Analysis
+from evalkit import frames
 from evalkit.frames.folder import write_folder
 from evalkit.frames.formats import format_named
 from evalkit.frames.kept import Kept
 from evalkit.journal import Journal
-from evalkit.paged import with_pages
 from evalkit.parameters import find_run
-from evalkit.probed import with_probes
 from evalkit.records import Registration
 from evalkit.registration import load_registration
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evalkit.conclusions import Analysis
 
 EXPORT = "export"
 
@@ -45,6 +43,11 @@ class Run:
     @cached_property
     def analysis(self) -> Analysis:
         """Every reported number, judged."""
+        from evalkit import gates, prices
+        from evalkit.analysis import analyse
+        from evalkit.paged import with_pages
+        from evalkit.probed import with_probes
+
         found = analyse(self.registration, self.journal, prices.rates())
         runs = self.folder.absolute().parent
         found = with_probes(found, self.registration, runs)

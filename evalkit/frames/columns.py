@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
 
 if TYPE_CHECKING:
@@ -221,12 +222,26 @@ def columns() -> pd.DataFrame:
 @cache
 def schema(name: str) -> Any:
     """The `pyarrow.Schema` of a frame; pandas finds the declared types in it."""
+    noted = _noted()
+    of_type = {column["name"]: column for column in noted["columns"]}
+    told = [
+        {**of_type[column.dtype], "name": column.name, "field_name": column.name}
+        for column in COLUMNS[name]
+    ]
+    fields = [(column.name, _STORED[column.dtype]) for column in COLUMNS[name]]
+    metadata = {"pandas": msgspec.json.encode({**noted, "columns": told})}
+    return pa.schema(fields, metadata=metadata)
+
+
+@cache
+def _noted() -> dict[str, Any]:
+    """What pandas notes of a frame that has one column of each type, named by it."""
     import pandas as pd
 
-    declared = {c.name: pd.Series(dtype=c.dtype) for c in COLUMNS[name]}  # pyright: ignore[reportArgumentType, reportCallIssue]
-    noted = pa.Schema.from_pandas(pd.DataFrame(declared), preserve_index=False)
-    fields = [(column.name, _STORED[column.dtype]) for column in COLUMNS[name]]
-    return pa.schema(fields, metadata=noted.metadata)
+    declared = {dtype: pd.Series(dtype=dtype) for dtype in _STORED}  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return pa.Schema.from_pandas(
+        pd.DataFrame(declared), preserve_index=False
+    ).pandas_metadata
 
 
 def frame_of(table: Table) -> pd.DataFrame:

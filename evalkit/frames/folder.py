@@ -64,9 +64,21 @@ def stamp_name(kind: Format) -> str:
 
 
 def write_folder(
-    folder: Path, tables: Mapping[str, Table], origin: Origin, kind: Format
+    folder: Path,
+    tables: Mapping[str, Table],
+    origin: Origin,
+    kind: Format,
+    *,
+    durable: bool = True,
 ) -> tuple[Path, ...]:
     """Write frames, their dictionary and their stamp; the stamp comes last.
+
+    Args:
+        folder: Where to; made if missing.
+        tables: Each frame by its name.
+        origin: What they were made of.
+        kind: Format of the files.
+        durable: Wait for the disk, as `files.write_atomic` does.
 
     Returns:
         The files.
@@ -87,7 +99,7 @@ def write_folder(
     with disk.faults_named(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in contents.items():
-            files.write_atomic(folder / name, data)
+            files.write_atomic(folder / name, data, durable=durable)
     return tuple(folder / name for name in contents)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from pyarrow import compute, csv, parquet
+from pyarrow import compute, parquet
 
 from evalkit.errors import InputError
 from evalkit.frames.columns import Table, schema
@@ -59,6 +59,8 @@ def encode(table: Table, kind: Format, origin: bytes) -> bytes:
         return b"[\n" + b",\n".join(rows) + b"\n]\n"
     written = io.BytesIO()
     if kind is Format.CSV:
+        from pyarrow import csv
+
         csv.write_csv(_each_text(table, _disarmed), written)
     else:
         noted = {**(table.schema.metadata or {}), ORIGIN: origin}
@@ -95,6 +97,8 @@ def _parsed(stored: Any, kind: Format, data: bytes) -> Table:
             if list(row) != stored.names:
                 raise ValueError(f"a row with {', '.join(row)}")
         return pa.Table.from_pylist(rows, schema=stored)
+    from pyarrow import csv
+
     read = csv.read_csv(
         io.BytesIO(data),
         read_options=csv.ReadOptions(use_threads=False),

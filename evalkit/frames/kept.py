@@ -103,7 +103,8 @@ class Kept:
             # A run that may only be read is read without a cache.
             with suppress(OSError, EvalkitError):
                 files.remove_tree(self._cache)
-                write_folder(self._cache, made, origin, Format.PARQUET)
+                # What a crash of the machine leaves half its stamp tells of.
+                write_folder(self._cache, made, origin, Format.PARQUET, durable=False)
         return made, origin
 
     @property
