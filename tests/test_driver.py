@@ -14,6 +14,7 @@ from delivered import deliver
 
 from evalkit import process, sandbox
 from evalkit.grader import Call, Failed, Get, Send, Service, Subject, parse_json
+from evalkit.inside.subject import trees
 from evalkit.questions import Question
 from evalkit.sandbox import identity
 
@@ -108,6 +109,32 @@ def test_a_check_finds_nothing_of_the_one_before(wire, subject):
     assert subject.read("docs/notes.md") == "a note\n"
     assert not subject.exists("new.txt")
     assert subject.run("sh", "-c", "ls -A $HOME $TMPDIR").stdout.count("left") == 0
+
+
+DEEP = """
+import os
+for name in ("d", "e" * 200):
+    os.chdir(os.environ["HOME"])
+    for _ in range(1200 // len(name) + 30):
+        os.mkdir(name)
+        os.chdir(name)
+        open("left", "w").close()
+"""
+
+
+@pytest.mark.needs_sandbox
+def test_what_lies_too_deep_for_calls_and_paths_is_gone_as_well(boxed_wire, boxed):
+    assert boxed.run("python", "-c", DEEP).exit == 0
+    assert _begin(boxed_wire).run("sh", "-c", "ls -A $HOME").stdout == "tmp\n"
+
+
+def test_a_link_in_the_place_of_a_folder_is_removed_not_what_it_leads_to(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.mkdir()
+    (target / "kept").touch()
+    link.symlink_to("target")
+    trees.empty(str(link))
+    assert [path.name for path in tmp_path.rglob("*")] == ["target", "kept"]
 
 
 def test_the_delivered_workspace_is_never_written(wire, subject):

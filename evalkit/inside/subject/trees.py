@@ -21,6 +21,7 @@ from evalkit.inside.subject.bounds import (
 
 CACHES = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
 CHUNK_BYTES = 1_048_576
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Places:
@@ -38,21 +39,64 @@ class Places:
 
 
 def empty(folder: str, keep: str | None = None) -> None:
-    """Remove all in a folder but `keep`, and what is mounted from elsewhere."""
-    if not os.path.isdir(folder):
+    """Remove all in a folder but `keep`, and what is mounted from elsewhere.
+
+    A program may nest folders deeper than calls or paths go: one is open at a time,
+    entered by its name and left by `..`. A link or file in the folder's place goes too.
+
+    Raises:
+        OSError: Something cannot be removed.
+    """
+    try:
+        fd = os.open(folder, FOLDER)
+    except FileNotFoundError:
         return
-    device = os.stat(folder).st_dev
-    with os.scandir(folder) as entries:
+    except NotADirectoryError:
+        os.unlink(folder)
+        return
+    device, above = os.fstat(fd).st_dev, list[tuple[int, str, list[str]]]()
+    try:
+        name, inner = "", _unlink_files(fd, device)
+        inner = [one for one in inner if f"{folder}/{one}" != keep]
+        while inner or above:
+            if inner:
+                entered, here = inner.pop(), os.fstat(fd).st_ino
+                with contextlib.suppress(PermissionError):  # it is the sandbox's own
+                    os.chmod(entered, 0o700, dir_fd=fd)
+                fd = _moved(fd, entered)
+                above.append((here, name, inner))
+                name, inner = entered, _unlink_files(fd, device)
+            else:
+                emptied = name
+                inode, name, inner = above.pop()
+                fd = _moved(fd, "..")
+                if os.fstat(fd).st_ino != inode:
+                    raise OSError(errno.ESTALE, "moved while it was emptied", emptied)
+                with contextlib.suppress(OSError):  # a mount stands in it
+                    os.rmdir(emptied, dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def _unlink_files(fd: int, device: int) -> list[str]:
+    """Remove what is no folder; the folders, without those mounted from elsewhere."""
+    folders: list[str] = []
+    with os.scandir(fd) as entries:
         for entry in entries:
-            if entry.path == keep or entry.stat(follow_symlinks=False).st_dev != device:
+            if entry.stat(follow_symlinks=False).st_dev != device:
                 continue
             if entry.is_dir(follow_symlinks=False):
-                with contextlib.suppress(OSError):  # a mount stands in it
-                    os.chmod(entry.path, 0o700)
-                    empty(entry.path, keep)
-                    os.rmdir(entry.path)
+                folders.append(entry.name)
             else:
-                os.unlink(entry.path)
+                os.unlink(entry.name, dir_fd=fd)
+    return folders
+
+
+def _moved(fd: int, name: str) -> int:
+    """Descriptor of a folder beside another's, which is closed."""
+    reached = os.open(name, FOLDER, dir_fd=fd)
+    os.close(fd)
+    return reached
 
 
 def remove(folder: str) -> None:
@@ -97,7 +141,7 @@ def _stays_inside(link: str, root: str) -> bool:
         return False
     try:
         return is_inside(os.path.realpath(link, strict=True), root)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return is_inside(os.path.realpath(link), root)
     except OSError:
         return False
@@ -119,16 +163,13 @@ def parts_of(path: str) -> tuple[str, ...]:
 @contextlib.contextmanager
 def open_folder(root: str, parts: Sequence[str], *, make: bool) -> Generator[int]:
     """Descriptor of a folder below `root`, reached without following a link."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(root, flags)
+    fd = os.open(root, FOLDER)
     try:
         for part in parts:
             if make:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(part, dir_fd=fd)
-            inner = os.open(part, flags, dir_fd=fd)
-            os.close(fd)
-            fd = inner
+            fd = _moved(fd, part)
         yield fd
     finally:
         os.close(fd)
