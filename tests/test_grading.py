@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import pytest
 from evalkit import files, grading, process, sandbox, scoring
 from evalkit.errors import InputError, SandboxUnavailableError, StoppedEarlyError
 from evalkit.grader import Get, Send
+from evalkit.grading import warm
 from evalkit.grading.live import Live, RunawayError, patience_s
 from evalkit.grading.verdict import add_verdict, judge
 from evalkit.grading.work import Told
@@ -180,6 +182,42 @@ def test_a_thread_that_ends_leaves_no_grader_nor_what_remains_of_one(lab):
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(lab.grade).result().died is None
     assert _descendants() == before
+
+
+def test_a_fork_of_this_process_leaves_its_graders_alone(lab):
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lab.grade).result()
+        before = _descendants()
+        if not (forked := os.fork()):
+            os._exit(0)
+        os.waitpid(forked, 0)
+        assert _passed(pool.submit(lab.grade).result()) == {"adds": True, "names": True}
+        assert _descendants() == before
+
+
+def _silent_nursery(answer_s):
+    nursery = warm._living_nursery()
+    nursery._control.settimeout(answer_s)
+    os.kill(nursery._running.pid, signal.SIGSTOP)
+    return nursery
+
+
+def test_where_what_makes_graders_does_not_answer_another_one_does(lab):
+    silent = _silent_nursery(0.1)
+    with ThreadPoolExecutor(1) as pool:
+        assert _passed(pool.submit(lab.grade).result()) == {"adds": True, "names": True}
+    assert not psutil.pid_exists(silent._running.pid)
+
+
+def test_a_grading_that_waits_for_its_grader_is_ended_on_request(lab):
+    silent = _silent_nursery(60.0)
+    with ThreadPoolExecutor(1) as pool:
+        grading_now = pool.submit(lab.grade)
+        while not silent._lock.locked():
+            assert not grading_now.done()
+        process.end_all()
+        with pytest.raises(StoppedEarlyError):
+            grading_now.result()
 
 
 def _descendants():

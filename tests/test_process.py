@@ -322,3 +322,23 @@ def test_a_process_that_fills_its_folders_is_ended(tmp_path):
         _run(code, tmp_path, caps=caps).excess
         == "it filled over 4,194,304 bytes of disk"
     )
+
+
+def test_many_threads_may_wait_for_one_process_that_ends():
+    pause = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            for _ in range(6):
+                running = process.start(["/bin/sleep", "60"], env={})
+                waits = [pool.submit(_wait_in_turns, running) for _ in range(6)]
+                running.signal(signal.SIGKILL)
+                assert {wait.result(20) for wait in waits} == {-signal.SIGKILL}
+    finally:
+        sys.setswitchinterval(pause)
+
+
+def _wait_in_turns(running):
+    while not (ended := running.wait(0.0)):
+        pass
+    return ended.code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import select
 import signal
 import socket
 import sys
@@ -24,23 +25,32 @@ def tend(number: int) -> None:
     """Fork graders, and bury them, as told over a socket, until that ends.
 
     A message with a socket has a grader forked, which is told its work there; the
-    answer is its process id, with a pidfd. Any other names a grader that is killed;
-    the answer is its exit code. The kernel ends all of them with this process.
+    answer is its process id, with a pidfd, or the errno that says why there is none.
+    Any other names a grader that is killed; the answer is its exit code. The kernel
+    ends all of them with this process, which ends with the one that started it, even
+    where a fork of that holds the socket.
     """
-    control = socket.socket(fileno=number)
+    control, own = socket.socket(fileno=number), os.getpid()
+    waiting = select.poll()
+    waiting.register(control, select.POLLIN)
+    waiting.register(os.pidfd_open(os.getppid()), select.POLLIN)
     os.set_inheritable(number, False)  # noqa: FBT003 - its signature
     gc.freeze()  # else the first collection in a grader would copy all that it shares
-    while True:
+    while [ready for ready, _ in waiting.poll()] == [control.fileno()]:
         message, fds, *_ = socket.recv_fds(control, MAX_MESSAGE_BYTES, 1)
         if fds:
-            pid = os.fork()
-            if not pid:
-                control.close()
-                serve(socket.socket(fileno=fds[0]))
-                return
-            pidfd = os.pidfd_open(pid)
-            socket.send_fds(control, [str(pid).encode()], [pidfd])
-            os.close(pidfd)
+            try:
+                pid = os.fork()
+            except OSError as error:
+                control.send(str(error.errno).encode())
+            else:
+                if not pid:
+                    control.close()
+                    serve(socket.socket(fileno=fds[0]), own)
+                    return
+                pidfd = os.pidfd_open(pid)
+                socket.send_fds(control, [str(pid).encode()], [pidfd])
+                os.close(pidfd)
             os.close(fds[0])
         elif message:
             control.send(str(_bury(int(message))).encode())
@@ -57,9 +67,11 @@ def _bury(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def serve(end: socket.socket) -> None:
-    """Carry out gradings, one by one, until the socket ends."""
+def serve(end: socket.socket, parent: int) -> None:
+    """Carry out gradings, one by one, until the socket or the parent ends."""
     process.die_with_parent()
+    if os.getppid() != parent:  # it ended before this one could hear of it
+        return
     os.setsid()
     wire = Wire(end)
     with suppress(GoneError):

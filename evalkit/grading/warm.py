@@ -8,12 +8,12 @@ import socket
 import sys
 import threading
 import weakref
-from contextlib import suppress
+from collections.abc import Sequence
 
 import msgspec
 
 from evalkit import process
-from evalkit.errors import StoppedEarlyError
+from evalkit.errors import InfrastructureError, StoppedEarlyError
 from evalkit.grading.work import MAX_MESSAGE_BYTES, Told, Work
 from evalkit.sandbox import PYTHON_OPTIONS
 from evalkit.wire import GoneError, SilentError, Wire
@@ -21,13 +21,21 @@ from evalkit.wire import GoneError, SilentError, Wire
 HASH_SEED = "0"
 """Graders always run under this one; replays run under another."""
 LEAVE_S = 1.0
+ANSWER_S = 60.0
+"""What makes graders answers at once, but that it may have to be loaded first."""
+MAX_TRIES = 5
+"""Graders that a grading may be told to, where they end before they hear of it."""
 
 
 class _Nursery:
-    """The process that graders are forked from, which has loaded what they need."""
+    """The process that graders are forked from, which has loaded what they need.
+
+    It is of the process that made it: a fork of that leaves it and its graders alone.
+    """
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(ANSWER_S)
         number = theirs.fileno()
         with theirs:
             self._running = process.start(
@@ -36,11 +44,17 @@ class _Nursery:
                 pass_fds=[number],
             )
         self._lock = threading.Lock()
+        self._owner = os.getpid()
+
+    @property
+    def is_ours(self) -> bool:
+        """False in a fork of the process that made it."""
+        return self._owner == os.getpid()
 
     @property
     def is_alive(self) -> bool:
         """False where something ended it, and with it all of its graders."""
-        return not self.was_stopped and self._running.wait(0) is None
+        return self.is_ours and not self.was_stopped and self._running.wait(0) is None
 
     @property
     def was_stopped(self) -> bool:
@@ -55,26 +69,38 @@ class _Nursery:
 
         Raises:
             GoneError: There is nobody to fork it.
+            CommandError: The machine has no room for it.
         """
-        try:
-            with self._lock:
-                socket.send_fds(self._control, [b"fork"], [end.fileno()])
-                told, fds, *_ = socket.recv_fds(self._control, MAX_MESSAGE_BYTES, 1)
-            return int(told), fds[0]
-        except (OSError, ValueError, IndexError) as error:
-            raise GoneError("the process that makes graders is gone") from error
+        found, fds = self._ask(b"fork", [end.fileno()])
+        if not fds:
+            raise process.CommandError(f"a grader: {os.strerror(found)}")
+        return found, fds[0]
 
     def bury(self, pid: int) -> int | None:
         """Kill a grader with all that it left in its group; its exit code if known."""
-        with self._lock, suppress(OSError, ValueError):
-            self._control.send(str(pid).encode())
-            return int(self._control.recv(MAX_MESSAGE_BYTES))
-        return None
+        try:
+            return self._ask(str(pid).encode())[0] if self.is_ours else None
+        except GoneError:
+            return None
 
     def end(self) -> None:
-        """Bury it, where it has ended."""
+        """End it with all of its graders."""
         self._control.close()
-        self._running.end()
+        if self.is_ours:
+            self._running.end()
+
+    def _ask(self, message: bytes, fds: Sequence[int] = ()) -> tuple[int, list[int]]:
+        with self._lock:
+            try:
+                socket.send_fds(self._control, [message], fds)
+                told, given, *_ = socket.recv_fds(self._control, MAX_MESSAGE_BYTES, 1)
+                return int(told), given
+            except (OSError, ValueError) as error:
+                self.end()
+                raise GoneError("the process that makes graders is gone") from error
+            except BaseException:  # a late answer would be taken for the next one
+                self.end()
+                raise
 
 
 class _Grader:
@@ -98,9 +124,12 @@ class _Grader:
         """True where `process.end_all` ended it."""
         return self._nursery.was_stopped
 
-    def carry_out(self, work: Work, timeout_s: float) -> Told:
-        """Have it carry out one grading; raises GoneError where it cannot."""
+    def tell(self, work: Work) -> None:
+        """Have it begin a grading; raises GoneError where it does not."""
         self._wire.send(msgspec.to_builtins(work))
+
+    def told(self, timeout_s: float) -> Told:
+        """What came of the grading; raises GoneError where nothing did."""
         return msgspec.convert(self._wire.receive(timeout_s), Told)
 
     def leave(self) -> int | None:
@@ -115,7 +144,9 @@ class _Grader:
         self._end()
 
     def _ended(self, within_s: float) -> bool:
-        return bool(select.select([self._pidfd], [], [], within_s)[0])
+        waiting = select.poll()  # which, unlike `select`, takes any descriptor
+        waiting.register(self._pidfd, select.POLLIN)
+        return bool(waiting.poll(1000 * within_s))
 
 
 def _end(nursery: _Nursery, pid: int, pidfd: int) -> int | None:
@@ -128,16 +159,25 @@ _lock = threading.Lock()
 _nursery: _Nursery | None = None
 
 
+def _forget() -> None:
+    global _lock, _nursery
+    _lock, _nursery = threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 def run_grader(work: Work, timeout_s: float) -> Told:
     """Have this thread's grader process carry out one grading.
 
     Raises:
         StoppedEarlyError: `process.end_all` was called meanwhile.
+        InfrastructureError: No grader could be made.
     """
-    grader = _this_threads_grader()
+    grader = _told_grader(work)
     done = False
     try:
-        told = grader.carry_out(work, timeout_s)
+        told = grader.told(timeout_s)
         done = True
     except SilentError:
         told = Told(died=f"no verdict within {timeout_s:g} s")
@@ -156,12 +196,37 @@ def run_grader(work: Work, timeout_s: float) -> Told:
     return told
 
 
-def _this_threads_grader() -> _Grader:
+def _told_grader(work: Work) -> _Grader:
+    """This thread's grader process, which was told its work.
+
+    One that ended, or spoke, before it heard of this work is replaced.
+    """
+    for _ in range(MAX_TRIES):
+        nursery = _living_nursery()
+        grader = None
+        try:
+            grader = _this_threads_grader(nursery)
+            grader.tell(work)
+        except GoneError:
+            if nursery.was_stopped:
+                raise StoppedEarlyError("a grading was ended on request") from None
+        else:
+            return grader
+        if grader is not None:
+            _own.grader = None
+            grader.kill()
+    raise InfrastructureError(
+        f"expected a process that carries out a grading, found {MAX_TRIES} that ended "
+        f"before they were told of it; see what ends them, then go on"
+    )
+
+
+def _this_threads_grader(nursery: _Nursery) -> _Grader:
     grader: _Grader | None = getattr(_own, "grader", None)
     if grader is None or not grader.is_alive:
         if grader is not None:
             grader.kill()
-        grader = _own.grader = _Grader(_living_nursery())
+        grader = _own.grader = _Grader(nursery)
     return grader
 
 

@@ -110,11 +110,17 @@ class Running:
 
     def wait(self, timeout_s: float | None = None) -> Exit | None:
         """Wait for the end and reap; None where it still runs after `timeout_s`."""
-        if self._exit is None:
+        with self._lock:
+            if self._exit is not None:
+                return self._exit
+            watched = os.dup(self.pidfd)  # another thread that reaps closes its own
+        try:
             with selectors.DefaultSelector() as selector:
-                selector.register(self.pidfd, selectors.EVENT_READ)
+                selector.register(watched, selectors.EVENT_READ)
                 if not selector.select(timeout_s):
                     return None
+        finally:
+            os.close(watched)
         return self._reap()
 
     def end(self) -> Exit:
