@@ -2,6 +2,7 @@
 
 import io
 import json
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import msgspec
@@ -235,6 +236,19 @@ def test_unknown_types_are_counted():
     rows = [{"type": "novelty"}, {"type": "novelty"}, {"type": "summary"}, {}]
     found = _read(_lines(*rows))
     assert found.lines.unknown == {"novelty": 2, "": 1}
+
+
+def test_bad_lines_are_told_in_their_order_and_the_first_ones_where_they_are_many():
+    no_result = b'{"type": "result", "usage": 3}\n'
+    found = _read([b"{}\n", no_result, *[b"no\n"] * 120])
+    assert found.lines.n_bad_lines == 121
+    assert [bad.line for bad in found.lines.bad_lines] == list(range(2, 102))
+
+
+@pytest.mark.parametrize("text", ["x", "\\u00e9"])
+def test_a_mark_of_byte_order_within_a_file_is_no_json_whatever_follows(text):
+    line = f'{{"type": "user", "uuid": "{text}"}}\n'.encode()
+    assert _read([line, BOM_UTF8 + line]).lines.n_bad_lines == 1
 
 
 def test_half_a_surrogate_pair_is_no_fault():

@@ -7,6 +7,7 @@ is fatal, and each that is no row is known by its number.
 from __future__ import annotations
 
 import json
+from bisect import insort
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
@@ -173,8 +174,9 @@ class Lines(Generic[R]):
 
     def _note(self, fault: str, number: int) -> None:
         self._n_bad += 1
-        if len(self._bad) < MAX_BAD_LINES:
-            self._bad.append(BadLine(number, fault[:MAX_FAULT_CHARS]))
+        found = BadLine(number, fault[:MAX_FAULT_CHARS])
+        insort(self._bad, found, key=lambda bad: bad.line)
+        del self._bad[MAX_BAD_LINES:]
 
 
 def decode(line: bytes, decoder: msgspec.json.Decoder[R]) -> R:
@@ -186,7 +188,7 @@ def decode(line: bytes, decoder: msgspec.json.Decoder[R]) -> R:
     Raises:
         msgspec.MsgspecError: It is no row; or one of the other `FAULTS`.
     """
-    line.decode()
+    text = line.decode()
     try:
         return decoder.decode(line)
     except msgspec.ValidationError:
@@ -195,9 +197,9 @@ def decode(line: bytes, decoder: msgspec.json.Decoder[R]) -> R:
         if b"\\u" not in line:
             raise
         try:
-            text = json.dumps(json.loads(line), ensure_ascii=False)
+            mended = json.dumps(json.loads(text), ensure_ascii=False)
         except ValueError:
-            text = None
-        if text is None:
+            mended = None
+        if mended is None:
             raise
-    return decoder.decode(text.encode(errors="replace"))
+    return decoder.decode(mended.encode(errors="replace"))
