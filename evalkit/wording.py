@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from evalkit.conclusions import CheckRow, Proportion
 
@@ -12,6 +13,8 @@ NONE = "none"
 NOT_APPLICABLE = "-"
 MINUS = "\N{MINUS SIGN}"
 SECONDS_PER_MINUTE = 60
+MOST_LISTED = 12
+"""Of trials of a case in an arm; where there are more, they are counted."""
 
 
 def stamped(text: str, stamp: str | None) -> str:
@@ -32,6 +35,15 @@ def printable(text: str) -> str:
 def score(value: float | None) -> str:
     """A score or share in 0..1, to two digits after the point."""
     return NOT_REPORTED if value is None else f"{value:.2f}"
+
+
+def scores(values: Sequence[float | None], missing: str = NOT_REPORTED) -> str:
+    """Scores in order; where they are many, how often each occurs, best first."""
+    said = [missing if value is None else score(value) for value in values]
+    if len(said) <= MOST_LISTED:
+        return ", ".join(said)
+    counted = sorted(Counter(said).items(), reverse=True)
+    return ", ".join(f"{n:,} times {value}" for value, n in counted)
 
 
 def signed(value: float | None) -> str:

@@ -156,12 +156,24 @@ def test_every_lost_trial_stands_in_the_flow(tmp_path):
     assert rows["baseline"][5] == "5"
 
 
+@pytest.mark.parametrize("repeats", [12, 13])
+def test_runs_stand_one_by_one_only_where_they_are_few(tmp_path, repeats):
+    sealed = register(repeats=repeats)
+    journal = record(tmp_path, sealed, attempts(*map(scored, sealed.schedule)))
+    (again, *_) = tables.passes(analyse(sealed, journal, RATES)).parts
+    runs = [column for column in again.columns if column.head.startswith("Run ")]
+    assert len(runs) == (12 if repeats == 12 else 0)
+    assert len(again.rows[0]) == len(again.columns)
+
+
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
         (wording.signed(-0.004), "0.00"),
         (wording.signed(-0.125), f"{wording.MINUS}0.12"),
         (wording.signed(0.5), "+0.50"),
+        (wording.scores([1.0, None, 0.5]), "1.00, not reported, 0.50"),
+        (wording.scores([0.5] * 5 + [1.0] * 8), "8 times 1.00, 5 times 0.50"),
         (wording.usd(0.00042), "$0.000420"),
         (wording.usd(12.3), "$12.30"),
         (wording.usd(0.0), "$0.00"),

@@ -142,10 +142,7 @@ def _table(analysis: Analysis) -> Table:
             f"{row.n} {row.step}",
             row.arm,
             wording.score(row.score),
-            ", ".join(
-                "not reached" if point.score is None else wording.score(point.score)
-                for point in row.points
-            ),
+            wording.scores([point.score for point in row.points], "not reached"),
         )
         for row in analysis.steps
     ]

@@ -108,7 +108,7 @@ def _table(rows: Sequence[CaseArm]) -> Table:
             row.case,
             row.arm,
             wording.score(row.score),
-            ", ".join(wording.score(point.score) for point in row.points),
+            wording.scores([point.score for point in row.points]),
         )
         for row in rows
     ]

@@ -17,7 +17,7 @@ def cases(analysis: Analysis) -> Page:
             wording.score(row.score),
             *(_case_difference(analysis, row, name) for name in against),
             wording.k_of_n(row.passed),
-            ", ".join(wording.score(point.score) for point in row.points),
+            wording.scores([point.score for point in row.points]),
         )
         for row in analysis.case_arms
     ]

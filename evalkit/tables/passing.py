@@ -43,28 +43,33 @@ def gate_run(analysis: Analysis) -> Shown:
 
 def _again(analysis: Analysis) -> Table:
     k = analysis.passes[0].k
+    n_listed = k if k <= wording.MOST_LISTED else 0
     return Table(
         "Passing every check, run by run and again",
         (
             Column("Arm", whole=True),
-            *(Column(f"Run {n}", number=True) for n in range(1, k + 1)),
+            *(Column(f"Run {n}", number=True) for n in range(1, n_listed + 1)),
             Column("pass@1", number=True),
             Column(f"pass@{k}", number=True),
             Column(f"pass^{k}", number=True),
             Column("What cannot be said"),
         ),
-        tuple(_row(row) for row in analysis.passes),
-        note=f"Each run is one trial of every case. pass@1: chance that one trial passes; "
+        tuple(_row(row, n_listed) for row in analysis.passes),
+        note=f"Each run is one trial of every case{_unlisted(n_listed)}. pass@1: chance that one trial passes; "
         f"pass@{k}: that at least one of {k} does; pass^{k}: that all {k} do; means over "
         f"cases. With {k} trials of a case, pass@{k} only says whether any of them "
         f"passed, so it is never read alone.",
     ).without_empty()
 
 
-def _row(row: PassRow) -> tuple[str, ...]:
+def _unlisted(n_listed: int) -> str:
+    return "" if n_listed else " (so many that they are not shown one by one)"
+
+
+def _row(row: PassRow, n_listed: int) -> tuple[str, ...]:
     return (
         row.arm,
-        *(wording.k_of_n(run) for run in row.runs),
+        *(wording.k_of_n(run) for run in row.runs[:n_listed]),
         *(wording.score(value) for value in (row.at_1, row.at_k, row.hat_k)),
         row.refusal or "",
     )
