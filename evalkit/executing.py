@@ -21,7 +21,7 @@ from evalkit.jupyter import (
     papermill,
 )
 from evalkit.parameters import KINDS, Parameters, check_parameters
-from evalkit.saving import ENGINE
+from evalkit.saving import ENGINE, save_whole
 
 _BANNER = "evalkit-died"
 
@@ -89,6 +89,7 @@ def source_of(name: str) -> Path:
 
 
 def _execute(source: Path, output: Path, values: dict[str, Any], cwd: Path) -> Path:
+    save_whole(output.resolve())
     # Sockets have short paths at most, so they lie in a folder of their own.
     with files.private_folder() as private:
         wiring = {"transport": "ipc", "connection_file": str(private / "k.json")}

@@ -40,10 +40,12 @@ with _as_if_missing("rfc3987_syntax"):
         papermill_engines,
     )
     from papermill.exceptions import PapermillExecutionError
+    from papermill.iorw import LocalHandler, papermill_io
 
 __all__ = [
     "DeadKernelError",
     "HTMLExporter",
+    "LocalHandler",
     "NBClientEngine",
     "NotebookExecutionManager",
     "PapermillExecutionError",
@@ -52,4 +54,5 @@ __all__ = [
     "nbformat",
     "papermill",
     "papermill_engines",
+    "papermill_io",
 ]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
+from evalkit import files
 from evalkit.jupyter import (
+    LocalHandler,
     NBClientEngine,
     NotebookExecutionManager,
     papermill_engines,
+    papermill_io,
 )
 
 ENGINE = "evalkit"
@@ -19,6 +23,19 @@ AUTOSAVE_S = 10
 """What a kill can take of the outputs of a cell under way."""
 _SHARE = 0.1
 """Of the time that saving may take, where a notebook is so large that it counts."""
+
+
+class _Whole(LocalHandler):
+    """Writes a notebook so that a kill or a full disk leaves one, never half."""
+
+    def write(self, buf: str, path: str) -> None:
+        files.write_atomic(Path(path), buf.encode())
+
+
+def save_whole(output: Path) -> None:
+    """Have whatever papermill writes to this path from now on be whole."""
+    files.clear_unwritten(output)
+    papermill_io.register(str(output), _Whole())
 
 
 class _Saved(NotebookExecutionManager):
@@ -61,8 +78,8 @@ class _Saved(NotebookExecutionManager):
 
     def _write(self) -> None:
         begun = time.monotonic()
-        super().save()
         self._due, self._is_stale = None, False
+        super().save()
         self._pause_s = max(SOON_S, (time.monotonic() - begun) / _SHARE)
 
 

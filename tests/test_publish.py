@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ from evalkit import export as exporting
 from evalkit.conclusions import Analysis
 from evalkit.errors import InputError, NotebookError
 from evalkit.export import UnsafePageError, export
+from evalkit.jupyter import papermill_io
 from evalkit.sanitise import faults, sanitise
 
 PAYLOADS = [
@@ -282,6 +284,22 @@ def test_what_has_ended_is_on_disk_while_a_silent_cell_is_at_work(tmp_path):
     )
     done = execute(tmp_path, "print(f'6 times 7 is {6 * 7}')", waiting)
     assert nbformat.read(done, 4).metadata.papermill.exception is None
+
+
+def test_a_disk_that_takes_no_more_leaves_the_notebook_whole_as_it_was(tmp_path):
+    output = tmp_path / "done.ipynb"
+    with pytest.raises(FileNotFoundError):
+        executing._execute(tmp_path / "none.ipynb", output, {}, tmp_path)
+    papermill_io.write("whole", str(output))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            papermill_io.write("x" * 60_000, str(output))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.name for path in tmp_path.iterdir()] == ["done.ipynb"]
+    assert output.read_text() == "whole"
 
 
 def test_a_notebook_that_is_not_there_is_refused():
