@@ -425,15 +425,22 @@ def test_what_is_to_be_hidden_is_seen_nowhere_even_below_what_is_bound(
         (root / name).mkdir(parents=True)
         (root / name / "secret").write_text("x")
     (root / "open").write_text("x")
+    (root.parent / "moved").mkdir()
+    (root.parent / "moved" / "secret").write_text("x")
+    (root / "runs").symlink_to("../moved")
+    (root / "graders" / "inner").mkdir()
+    (root / "reference").symlink_to("graders/inner")
     hiding = sandbox.open_box("bwrap", allow_unsandboxed=False, root=root)
     binds = [Mount(root.parent, str(root.parent))]
     seen = {}
     for name, tried in (("hiding", hiding), ("plain", box)):
         launch = tried.agent_argv([sys.executable, "-I", "-S"], {}, place, binds)
-        code = f"[sorted(os.listdir({str(root)!r} + n)) for n in ('', '/graders', '/cases')]"
+        listed = [str(root / name) for name in ("", "graders", "cases", "../moved")]
+        code = f"[sorted(os.listdir(path)) for path in {listed}]"
         seen[name] = _told(launch, code)
-    assert seen["hiding"] == [["cases", "graders", "open"], [], []]
-    assert seen["plain"][1:] == [["secret"], ["secret"]]
+    names = ["cases", "graders", "open", "reference", "runs"]
+    assert seen["hiding"] == [names, [], [], []]
+    assert seen["plain"] == [names, ["inner", "secret"], ["secret"], ["secret"]]
 
 
 @boxed

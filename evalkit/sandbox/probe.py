@@ -56,8 +56,8 @@ def open_box(level: str, *, allow_unsandboxed: bool, root: Path | None = None) -
         )
     if level == NONE:
         return Box(Isolation(NONE, "no isolation, by explicit consent"))
-    hidden = [root.resolve() / name for name in HIDDEN] if root else []
-    return Box(Isolation("bwrap", _probe()), tuple(map(str, hidden)))
+    hidden = [os.path.realpath(root / name) for name in HIDDEN] if root else []
+    return Box(Isolation("bwrap", _probe()), tuple(hidden))
 
 
 @cache

@@ -119,11 +119,17 @@ def hiding_words(hidden: Sequence[str], shown: Sequence[Mount]) -> list[str]:
     covers: list[str] = []
     for mount in (Mount(Path("/usr"), "/usr"), *shown):
         host = os.path.realpath(mount.host)
-        for folder in hidden:
-            if f"{folder}/".startswith(f"{host}/") and Path(folder).is_dir():
-                seen = mount.seen + folder.removeprefix(host)
+        covered = "\0"
+        for folder in sorted(f"{name}/" for name in hidden if _lies_in(name, host)):
+            if not folder.startswith(covered) and Path(folder).is_dir():
+                seen = mount.seen + folder[:-1].removeprefix(host)
                 covers += ["--perms", "0555", "--tmpfs", seen, "--remount-ro", seen]
+                covered = folder
     return covers
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")
 
 
 @cache
