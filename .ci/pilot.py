@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evalkit import corpus, proof, publish, reference, sandbox
-from evalkit.console import bar, proof_lines, status_lines
+from evalkit.console import bar, following, proof_lines, status_lines
 from evalkit.errors import EvalkitError, ProofError, SandboxUnavailableError
 from evalkit.parameters import PlanParameters, RunParameters
 from evalkit.records import Case
@@ -35,12 +35,9 @@ def main(*named: str) -> int:
     prove(plan, box)
     run = seal(plan)
     say("2/3 carrying out all trials with the scripted agent (SIMULATED)")
-    publish.execute(
-        RunParameters(run.name, workers=N_WORKERS),
-        folder=run / "notebooks",
-        cwd=ROOT,
-        watch=run,
-    )
+    with following(run):
+        chosen = RunParameters(run.name, workers=N_WORKERS)
+        publish.execute(chosen, folder=run / "notebooks", cwd=ROOT)
     say("\n".join(status_lines(status(run), datetime.now(UTC))))
     say("3/3 analysing and reporting")
     print(publish.publish_report(run).relative_to(ROOT))

@@ -7,6 +7,7 @@ from evalkit.console.choosing import (
     recall_lines,
     route_lines,
 )
+from evalkit.console.following import following
 from evalkit.console.planning import outline_lines
 from evalkit.console.proving import (
     ambiguity_lines,
@@ -35,6 +36,7 @@ __all__ = [
     "corpus_lines",
     "doctor_lines",
     "effort_lines",
+    "following",
     "gate_lines",
     "grade_lines",
     "outline_lines",
