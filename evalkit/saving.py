@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -38,20 +39,22 @@ def save_whole(output: Path) -> None:
     papermill_io.register(str(output), _Whole())
 
 
-class _Saved(NotebookExecutionManager):
+class Saved(NotebookExecutionManager):
     """Saves soon after a cell begins or ends, and at once when the notebook does.
 
     papermill saves the whole notebook before and after each cell, of text too, which
     is most of what it does for a notebook of many short ones. Here what happens within
     `SOON_S` is saved together: by the clock of the loop in which messages of the kernel
-    are awaited, so also while a cell that says nothing runs for hours.
+    are awaited, so also while a cell that says nothing runs for hours. Where another
+    loop runs in the caller's thread, that one runs in a thread of its own, and goes on.
     """
 
     def __init__(self, nb: Any, **given: Any) -> None:
         super().__init__(nb, autosave_cell_every=AUTOSAVE_S, **given)
         self._is_stale = False
         self._pause_s = SOON_S
-        self._due: asyncio.TimerHandle | None = None
+        self._is_due = self._is_over = False
+        self._lock = threading.Lock()
 
     def save(self, **_changed: Any) -> None:
         """Have the notebook saved with the next message of the kernel, or soon after."""
@@ -60,9 +63,9 @@ class _Saved(NotebookExecutionManager):
     def autosave_cell(self) -> None:
         """A message came: see to what is to be saved."""
         super().autosave_cell()
-        if self._is_stale and not self._due:
-            loop = asyncio.get_running_loop()
-            self._due = loop.call_later(self._pause_s, self._write)
+        if self._is_stale and not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_later(self._pause_s, self.write_due)
 
     def notebook_start(self, **changed: Any) -> None:
         """Save what is to be executed."""
@@ -72,13 +75,19 @@ class _Saved(NotebookExecutionManager):
     def notebook_complete(self, **changed: Any) -> None:
         """Save what came of it, however it ended."""
         super().notebook_complete(**changed)
-        if self._due:
-            self._due.cancel()
-        self._write()
+        with self._lock:
+            self._is_over = True
+            self._write()
+
+    def write_due(self) -> None:
+        """Save what changed, unless the notebook has ended meanwhile."""
+        with self._lock:
+            if not self._is_over:
+                self._write()
 
     def _write(self) -> None:
         begun = time.monotonic()
-        self._due, self._is_stale = None, False
+        self._is_due = self._is_stale = False
         super().save()
         self._pause_s = max(SOON_S, (time.monotonic() - begun) / _SHARE)
 
@@ -96,7 +105,7 @@ class _Engine(NBClientEngine):
         progress_bar: bool,
         **given: Any,
     ) -> Any:
-        saved = _Saved(nb, output_path=output_path, progress_bar=progress_bar)
+        saved = Saved(nb, output_path=output_path, progress_bar=progress_bar)
         saved.notebook_start()
         try:
             cls.execute_managed_notebook(saved, kernel_name, **given)

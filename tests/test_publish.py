@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import resource
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import nbformat
@@ -16,7 +18,7 @@ import synthetic
 from conftest import REPOSITORY
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evalkit import executing, process, publish, registration
+from evalkit import executing, process, publish, registration, saving
 from evalkit import export as exporting
 from evalkit.conclusions import Analysis
 from evalkit.errors import InputError, NotebookError
@@ -424,3 +426,31 @@ def test_a_browser_runs_and_loads_nothing_of_a_page(tmp_path):
     )
     assert "<title>ran</title>" not in done.stdout
     assert "onerror" in done.stdout
+
+
+def test_a_loop_that_goes_on_writes_nothing_beside_the_end(tmp_path):
+    """As where a caller's thread has a loop of its own, so that saving has another."""
+    output = tmp_path / "n.ipynb"
+    saving.save_whole(output)
+    nb = new_notebook(cells=[new_markdown_cell("text") for _ in range(50)])
+    nb.metadata.papermill = nbformat.from_dict({})
+    for cell in nb.cells:
+        cell.metadata.papermill = nbformat.from_dict({})
+    loop = asyncio.new_event_loop()
+    going = threading.Thread(target=loop.run_forever)
+    going.start()
+    try:
+        for _ in range(20):
+            saved = saving.Saved(nb, output_path=str(output), progress_bar=False)
+            saved.notebook_start()
+            for _ in range(5):
+                loop.call_soon_threadsafe(saved.write_due)
+            saved.notebook_complete()
+            kept = output.stat()
+            idle = asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop)
+            idle.result(60)
+            assert output.stat() == kept
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        going.join()
+        loop.close()
