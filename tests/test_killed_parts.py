@@ -72,26 +72,22 @@ def _grades(run: Path) -> list:
     return [(result, *(step.grade for step in result.steps)) for result in found]
 
 
-def test_a_grader_that_is_killed_is_told_as_dead_and_the_run_goes_on(midway):
+@pytest.mark.parametrize(
+    ("victim", "why"),
+    [(_grader_of, "-9"), (_nursery_of, "what made it is gone too")],
+    ids=["itself", "with what made it"],
+)
+def test_a_grader_that_is_killed_is_told_as_dead_and_the_run_goes_on(
+    midway, victim, why
+):
     started, run = midway
-    os.kill(_grader_of(started.pid), signal.SIGKILL)
+    os.kill(victim(started.pid), signal.SIGKILL)
     _, said = started.communicate()
     assert started.returncode == 0, said
     (killed, died), (other, grade) = _grades(run)
     assert killed.outcome is Outcome.GRADER_DIED
     assert "the grader process" in killed.reason
-    assert "-9" in killed.reason
-    assert (died.checks, other.outcome, grade.died) == ((), Outcome.SCORED, None)
-
-
-def test_where_what_makes_graders_is_killed_another_one_does(midway):
-    started, run = midway
-    os.kill(_nursery_of(started.pid), signal.SIGKILL)
-    _, said = started.communicate()
-    assert started.returncode == 0, said
-    (killed, died), (other, grade) = _grades(run)
-    assert killed.outcome is Outcome.GRADER_DIED
-    assert "what made it is gone too" in killed.reason
+    assert why in killed.reason
     assert (died.checks, other.outcome, grade.died) == ((), Outcome.SCORED, None)
 
 
