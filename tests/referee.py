@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import mmap
 import os
 import shutil
 import socket
@@ -45,6 +46,7 @@ def main(request: dict) -> dict:
         lay_out(root, facts["case"], facts["base"], attack, delivered)
         for name, kind, *more in facts.get("specials", ()):
             make_special(delivered / name, kind, *more)
+        touch(facts.get("takes_gib", 0))
         before = files_seen(Path("/tmp"), Path("/dev/shm"))
         started = time.monotonic()
         grade = graded(root, facts["case"], delivered, home)
@@ -99,6 +101,18 @@ def make_special(path: Path, kind: str, *more: object) -> None:
         (path / "bottom").write_text("here\n")
     else:
         raise ValueError(kind)
+
+
+def touch(n_gib: int) -> None:
+    """Have that much memory once, and give it back.
+
+    A virtual machine may get memory from its host by the page, at the first touch;
+    an attack on memory would then run into its time limit and not into ours.
+    """
+    fresh = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
+    held = [mmap.mmap(-1, 1 << 30, flags=fresh) for _ in range(n_gib)]
+    for room in held:
+        room.close()
 
 
 def strew_canaries() -> Path:

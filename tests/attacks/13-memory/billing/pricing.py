@@ -22,13 +22,14 @@ def fill(pipe):
 
 @functools.cache
 def take_all():
-    start, end = os.pipe()
-    n_full = 0
-    for _ in range(MOST):
+    for n_full in range(MOST):
+        start, end = os.pipe()
         if not os.fork():
             fill(end)
-        n_full += len(os.read(start, 1))
-    return f"nobody minded {n_full * PIECE >> 20} MiB"
+        os.close(end)
+        if not os.read(start, 1):
+            return f"the machine gave no more after {n_full * PIECE >> 20} MiB"
+    return f"nobody minded {MOST * PIECE >> 20} MiB"
 
 
 def line_total(cents, discount_pct):
