@@ -1,0 +1,278 @@
+"""Trusted trees, which hold regular files only, and what an agent left, taken over.
+
+A *trusted* tree (cases, graders, skills) that holds anything else is an error. Of an
+*untrusted* one `snapshot` takes regular files within caps, and names what it left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import tarfile
+import tempfile
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from evalkit.errors import InputError
+from evalkit.files import disk, untrusted
+from evalkit.files.regular import read_regular
+
+
+class Entry(NamedTuple):
+    """One regular file of a tree; `path` is relative, with forward slashes."""
+
+    path: str
+    data: bytes
+    executable: bool = False
+
+
+def read_tree(
+    folder: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES
+) -> tuple[Entry, ...]:
+    """All files of a trusted tree, sorted by path; caches are passed over.
+
+    Raises:
+        InputError: The folder is missing, holds a link or a special file, or a
+            file over `max_bytes`.
+    """
+    if not folder.is_dir() or folder.is_symlink():
+        raise InputError(
+            folder, expected="a folder", found="none", cure="create the folder"
+        )
+    entries: list[Entry] = []
+    for path, found in _walk(folder):
+        mode = found.st_mode
+        if not stat.S_ISREG(mode):
+            raise InputError(
+                path,
+                expected="regular files and folders only",
+                found=untrusted.kind_name(mode),
+                cure="replace it by what it stands for",
+            )
+        data = read_regular(Path(path), max_bytes=max_bytes)
+        name = os.path.relpath(path, folder)
+        entries.append(Entry(name, data, executable=bool(mode & stat.S_IXUSR)))
+    return tuple(sorted(entries, key=lambda entry: entry.path.encode()))
+
+
+def digest_entries(entries: tuple[Entry, ...]) -> str:
+    """sha256 over path, executable bit, size and bytes of each file, in order."""
+    total = hashlib.sha256()
+    for entry in entries:
+        mode = "x" if entry.executable else "-"
+        total.update(f"{entry.path}\0{mode}\0{len(entry.data)}\0".encode())
+        total.update(hashlib.sha256(entry.data).digest())
+    return total.hexdigest()
+
+
+def tree_digest(folder: Path) -> str:
+    """Digest of a trusted tree; see `digest_entries`."""
+    return digest_entries(read_tree(folder))
+
+
+def watch(paths: Iterable[Path]) -> tuple[tuple[str, int, int, int], ...]:
+    """Path, size, and times (ns) of change of files, and of all below folders."""
+    return tuple(
+        sorted(
+            (str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+            for given in paths
+            if given.exists()
+            for path, found in (
+                _walk(given) if given.is_dir() else [(given, given.lstat())]
+            )
+        )
+    )
+
+
+def write_entries(entries: tuple[Entry, ...], folder: Path) -> None:
+    """Write files below a folder, over what is there."""
+    made: set[Path] = set()
+    for entry in entries:
+        _write_entry(entry, folder, made)
+
+
+def _write_entry(entry: Entry, folder: Path, made: set[Path]) -> None:
+    """Write a file below a folder; `made` are folders that are known to be there."""
+    target = folder / safe_relative(entry.path)
+    if target.parent not in made:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made.add(target.parent)
+    with target.open("wb", buffering=0) as opened:
+        disk.write_all(opened, entry.data)
+        os.fchmod(opened.fileno(), 0o755 if entry.executable else 0o644)
+
+
+def safe_relative(path: str) -> Path:
+    """`path` as a relative path that stays below its folder.
+
+    Raises:
+        InputError: It is absolute, empty, or climbs out.
+    """
+    relative = Path(path)
+    if relative.is_absolute() or ".." in relative.parts or not relative.parts:
+        raise InputError(
+            path,
+            expected="a relative path inside its folder",
+            found=repr(path),
+            cure="name a file below the folder, without `..`",
+        )
+    return relative
+
+
+def snapshot(source: Path, target: Path, *, below: str = "") -> tuple[str, ...]:
+    """Copy what an agent left, regular files only, into a new private folder.
+
+    Args:
+        source: A folder of ours, in which all may be somebody else's.
+        target: Made.
+        below: Path in the source to begin at; no link on the way is followed.
+
+    Returns:
+        What was left out, each as `path: why`, sorted; the end of a long list is
+        only counted.
+    """
+    left_out: list[str] = []
+    made: set[Path] = set()
+    n_files = n_bytes = 0
+    for found in untrusted.walk(source, below):
+        why = found.why
+        if found.data is not None:
+            if n_files == untrusted.MAX_FILES:
+                why = f"over {untrusted.MAX_FILES:,} files"
+            elif n_bytes + len(found.data) > untrusted.MAX_BYTES:
+                why = f"over {untrusted.MAX_BYTES:,} bytes in all"
+            else:
+                entry = Entry(found.path, found.data, executable=found.executable)
+                _write_entry(entry, target, made)
+                n_files, n_bytes = n_files + 1, n_bytes + len(found.data)
+        if why:
+            left_out.append(f"{found.path}: {why}")
+    target.mkdir(parents=True, exist_ok=True)
+    told = sorted(left_out)[: untrusted.MAX_TOLD]
+    n_more = len(left_out) - len(told)
+    return (*told, f"... and {n_more:,} more") if n_more else tuple(told)
+
+
+def pack(folder: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> bytes:
+    """A tar of a trusted tree whose bytes depend on its content alone.
+
+    Raises:
+        InputError: As `read_tree` does.
+    """
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for entry in read_tree(folder, max_bytes=max_bytes):
+            info = tarfile.TarInfo(entry.path)
+            info.size = len(entry.data)
+            info.mode = 0o755 if entry.executable else 0o644
+            tar.addfile(info, io.BytesIO(entry.data))
+    return buffer.getvalue()
+
+
+def unpack(archive: bytes, folder: Path, *, leaving_out: str | None = None) -> None:
+    """Extract a tar of ours below a folder; nothing may leave it.
+
+    Args:
+        archive: The tar.
+        folder: Made if missing.
+        leaving_out: Path of a file in it that is not wanted.
+
+    Raises:
+        InputError: It is no plain tar of regular files, as `pack` makes them, and
+            of folders, which git adds.
+    """
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
+            entries = tuple(e for e in _unpacked(tar) if e.path != leaving_out)
+    except (tarfile.TarError, ValueError) as error:
+        raise InputError(
+            "archive of a workspace",
+            expected="a plain tar of regular files",
+            found=str(error),
+            cure="restore it from a copy",
+        ) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    write_entries(entries, folder)
+
+
+def _unpacked(tar: tarfile.TarFile) -> Iterator[Entry]:
+    # Not extractall: its filters came with Python 3.11.4.
+    for member in tar:
+        opened = tar.extractfile(member) if member.isreg() else None
+        if opened is not None and not member.issparse():
+            executable = bool(member.mode & stat.S_IXUSR)
+            yield Entry(member.name, opened.read(), executable=executable)
+        elif not member.isdir():
+            raise ValueError(f"{member.name}, which is no regular file")
+
+
+def sync_tree(folder: Path) -> None:
+    """Make every file and name below a folder durable."""
+    for path in (folder, *sorted(folder.rglob("*"))):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder of ours with everything in it; none is fine."""
+    with suppress(OSError):
+        _empty(folder)
+        folder.rmdir()
+
+
+@contextmanager
+def private_folder() -> Generator[Path]:
+    """A short-lived folder that only we can enter; removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="evalkit-"))
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Every entry below a trusted folder that is no folder; caches left out.
+
+    A folder nested deeper than `untrusted.MAX_DEPTH` is given itself, and not entered.
+    Of a run's inputs it gives thousands, before every block: no Path is made of one.
+    """
+    stack = [(str(folder), 0)]
+    while stack:
+        inner, depth = stack.pop()
+        with os.scandir(inner) as entries:
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                if not stat.S_ISDIR(found.st_mode):
+                    if not entry.name.endswith(".pyc"):
+                        yield entry.path, found
+                elif depth == untrusted.MAX_DEPTH:
+                    yield entry.path, found
+                elif entry.name not in untrusted.CACHE_FOLDERS:
+                    stack.append((entry.path, depth + 1))
+
+
+def _empty(folder: Path) -> None:
+    """Remove all in a folder, however deep: what lies deep is moved up first."""
+    n_moved = 0
+    while left := list(os.scandir(folder)):
+        for entry in left:
+            if not entry.is_dir(follow_symlinks=False):
+                Path(entry.path).unlink()
+                continue
+            path = Path(entry.path)
+            path.chmod(0o700)
+            for inner in list(os.scandir(path)):
+                if inner.is_dir(follow_symlinks=False):
+                    Path(inner.path).chmod(0o700)
+                    n_moved += 1
+                    Path(inner.path).rename(folder / f".moved-{os.getpid()}-{n_moved}")
+                else:
+                    Path(inner.path).unlink()
+            path.rmdir()
