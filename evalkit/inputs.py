@@ -91,9 +91,9 @@ class Inputs:
             SandboxUnavailableError: The sandbox cannot run here.
         """
         self.root = root
-        self._folders = [root / name for name in ("cases", "graders", "reference")]
-        self._folders.append(Path(__file__).parent)
-        watched = files.watch(self._folders)
+        folders = [root / name for name in ("cases", "graders", "reference")]
+        folders.append(Path(__file__).parent)
+        watched = files.Watch(folders)
         self.corpus = corpus.load_corpus(root, plan.corpus)
         found = load_arms(root)
         self.plan = with_presets(plan, self.corpus, found.arms)
@@ -108,7 +108,7 @@ class Inputs:
             for arm in self.arms.values()
         }
         self.agent = agents.open_agent(self.plan, root)
-        self._watched = (watched, files.watch(self.agent.watched))
+        self._watched = (watched, files.Watch(self.agent.watched))
         self.box = sandbox.open_box(
             self.plan.isolation,
             allow_unsandboxed=self.plan.allow_unsandboxed,
@@ -207,8 +207,7 @@ class Inputs:
 
         Cheap enough to ask between trials: sizes and times only.
         """
-        found = files.watch(self._folders), files.watch(self.agent.watched)
-        return self._watched != found
+        return any(watched.touched() for watched in self._watched)
 
     def _rank(self, rank: Rank) -> routing.Candidates:
         routed = next(

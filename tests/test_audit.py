@@ -80,14 +80,14 @@ def finding(found, check):
 
 def test_a_run_as_it_was_carried_out_passes_and_nothing_is_touched(own):
     root, run = own
-    before = files.watch([root])
+    watched = files.Watch([root])
     found = audited(own)
     wrong = [one for one in found.findings if one.verdict != "pass"]
     assert not wrong
     assert (found.verdict, found.ended) == ("pass", "complete")
     assert found.journal_head == read_journal(run / "journal.jsonl").head
     assert "6 saved workspaces" in finding(found, "workspaces").evidence[0]
-    assert files.watch([root]) == before
+    assert not watched.touched()
 
 
 def test_a_score_edited_in_a_line_breaks_the_chain(own, forger):

@@ -208,3 +208,58 @@ def test_a_file_that_tells_no_size_is_read_whole_and_cut_at_the_limit():
     assert files.read_regular(told) == told.read_bytes() != b""
     with pytest.raises(InputError, match="at most 10 bytes"):
         files.read_regular(told, max_bytes=10)
+
+
+def _into_new_folder(root: Path) -> None:
+    (root / "tree/empty/f").write_text("x")
+
+
+def _replaced(root: Path) -> None:
+    seen = (root / "tree/a.txt").stat()
+    (root / "new").write_text("b")
+    os.utime(root / "new", ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    (root / "new").replace(root / "tree/a.txt")
+
+
+TOUCHES = {
+    "written": lambda root: (root / "tree/a.txt").write_text("other"),
+    "dated": lambda root: os.utime(root / "tree/sub/b.sh"),
+    "made executable": lambda root: (root / "tree/sub/b.sh").chmod(0o755),
+    "added": lambda root: (root / "tree/sub/c.txt").touch(),
+    "removed": lambda root: (root / "tree/sub/b.sh").unlink(),
+    "renamed": lambda root: (root / "tree/a.txt").rename(root / "tree/b.txt"),
+    "replaced": _replaced,
+    "added to an empty folder": _into_new_folder,
+    "a folder removed": lambda root: (root / "tree/empty").rmdir(),
+    "all removed": lambda root: files.remove_tree(root / "tree"),
+    "a file that was missing": lambda root: (root / "missing").touch(),
+    "a file alone": lambda root: (root / "alone").write_text("other"),
+    "what a link leads to": lambda root: (root / "far").write_text("other"),
+}
+
+
+@pytest.fixture
+def watched(tmp_path):
+    (_tree(tmp_path / "tree") / "empty").mkdir()
+    (tmp_path / "tree/__pycache__").mkdir()
+    (tmp_path / "alone").touch()
+    for name in ("far", "clock"):
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to("far")
+    begun = (tmp_path / "far").stat().st_ctime_ns
+    while (tmp_path / "clock").stat().st_ctime_ns == begun:
+        (tmp_path / "clock").touch()  # until the file system's clock has ticked
+    given = ("tree", "alone", "link", "missing")
+    return files.Watch([tmp_path / name for name in given])
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_whatever_is_done_to_watched_files_is_noticed(tmp_path, watched, touch):
+    assert not watched.touched()
+    TOUCHES[touch](tmp_path)
+    assert watched.touched()
+
+
+def test_what_caches_hold_is_not_watched(tmp_path, watched):
+    (tmp_path / "tree/__pycache__/a.cpython-311.pyc").touch()
+    assert not watched.touched()

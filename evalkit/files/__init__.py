@@ -31,6 +31,7 @@ from evalkit.files.regular import (
 )
 from evalkit.files.trees import (
     Entry,
+    Watch,
     digest_entries,
     pack,
     private_folder,
@@ -41,12 +42,12 @@ from evalkit.files.trees import (
     sync_tree,
     tree_digest,
     unpack,
-    watch,
     write_entries,
 )
 
 __all__ = [
     "Entry",
+    "Watch",
     "clear_unwritten",
     "convert",
     "decode_json",
@@ -71,7 +72,6 @@ __all__ = [
     "sync_tree",
     "tree_digest",
     "unpack",
-    "watch",
     "write_atomic",
     "write_entries",
     "write_once",

@@ -44,7 +44,9 @@ def read_tree(
             folder, expected="a folder", found="none", cure="create the folder"
         )
     entries: list[Entry] = []
-    for path, found in _walk(folder):
+    for path, found, is_entered in _walk(folder):
+        if is_entered:
+            continue
         mode = found.st_mode
         if not stat.S_ISREG(mode):
             raise InputError(
@@ -74,18 +76,32 @@ def tree_digest(folder: Path) -> str:
     return digest_entries(read_tree(folder))
 
 
-def watch(paths: Iterable[Path]) -> tuple[tuple[str, int, int, int], ...]:
-    """Path, size, and times (ns) of change of files, and of all below folders."""
-    return tuple(
-        sorted(
-            (str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-            for given in paths
-            if given.exists()
-            for path, found in (
-                _walk(given) if given.is_dir() else [(given, given.lstat())]
-            )
-        )
-    )
+class Watch:
+    """Files, and folders with all below them, to tell later whether any was touched.
+
+    Sizes and times only, so that asking is cheap enough before every block of a run,
+    whose inputs are hundreds of files: nothing is listed again, for the time of a
+    folder tells of what came and went. A second change within one tick of the file
+    system's clock, some milliseconds, that leaves the size as it was is not seen.
+    """
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        given = [str(path) for path in paths]
+        folders = [path for path in given if Path(path).is_dir()]
+        below = [path for folder in folders for path, *_ in _walk(Path(folder))]
+        self._seen = {path: _times(path) for path in (*given, *below)}
+
+    def touched(self) -> bool:
+        """True where one of them changed, came or went; a link is what it leads to."""
+        return any(_times(path) != seen for path, seen in self._seen.items())
+
+
+def _times(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a Path would take half of the time
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def write_entries(entries: tuple[Entry, ...], folder: Path) -> None:
@@ -237,11 +253,11 @@ def private_folder() -> Generator[Path]:
         remove_tree(folder)
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Every entry below a trusted folder that is no folder; caches left out.
+def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result, bool]]:
+    """Every entry below a trusted folder, and whether it is a folder to be entered.
 
-    A folder nested deeper than `untrusted.MAX_DEPTH` is given itself, and not entered.
-    Of a run's inputs it gives thousands, before every block: no Path is made of one.
+    Caches are left out. A folder nested deeper than `untrusted.MAX_DEPTH` is not
+    entered. No Path is made of an entry: there may be thousands.
     """
     stack = [(str(folder), 0)]
     while stack:
@@ -251,11 +267,12 @@ def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
                 found = entry.stat(follow_symlinks=False)
                 if not stat.S_ISDIR(found.st_mode):
                     if not entry.name.endswith(".pyc"):
-                        yield entry.path, found
-                elif depth == untrusted.MAX_DEPTH:
-                    yield entry.path, found
+                        yield entry.path, found, False
                 elif entry.name not in untrusted.CACHE_FOLDERS:
-                    stack.append((entry.path, depth + 1))
+                    entered = depth < untrusted.MAX_DEPTH
+                    yield entry.path, found, entered
+                    if entered:
+                        stack.append((entry.path, depth + 1))
 
 
 def _empty(folder: Path) -> None:
