@@ -12,7 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evalkit import corpus, proof, publish, reference, sandbox
-from evalkit.console import bar, following, proof_lines, status_lines
+from evalkit.console.advance import bar
+from evalkit.console.following import following
+from evalkit.console.proving import proof_lines
+from evalkit.console.running import status_lines
 from evalkit.errors import EvalkitError, ProofError, SandboxUnavailableError
 from evalkit.parameters import PlanParameters, RunParameters
 from evalkit.records import Case

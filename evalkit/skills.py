@@ -11,7 +11,6 @@ import re
 from pathlib import Path, PurePosixPath
 
 import msgspec
-import yaml
 
 from evalkit import files, process
 from evalkit.errors import InputError
@@ -190,6 +189,8 @@ def split_front_matter(text: str, where: object) -> tuple[dict[str, object], str
     Raises:
         InputError: There is no front matter, or it is no YAML mapping.
     """
+    import yaml
+
     match = FRONT_MATTER.match(text)
     try:
         front = yaml.safe_load(match[1]) if match else None

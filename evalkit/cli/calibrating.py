@@ -25,11 +25,11 @@ def calibrate(
 
     A rate that is flagged is a finding, not a fault: the command ends with 0.
     """
-    from evalkit import console
     from evalkit.calibration import calibrate as simulate
     from evalkit.calibration import choose, telling
+    from evalkit.console.advance import bar
 
     chosen = choose(scenario or [])
-    with console.bar("runs") as told:
+    with bar("runs") as told:
         found = simulate(chosen, n_runs=runs, seed=seed, n_workers=workers, done=told)
     show(found, as_json, telling.lines(found))

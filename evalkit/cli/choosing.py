@@ -44,7 +44,8 @@ def route(
     as_json: JsonOption = False,
 ) -> None:
     """Rank a library's skills for a text, or for its probes; asks no model unless told."""
-    from evalkit import console, skills
+    from evalkit import skills
+    from evalkit.console.choosing import probe_lines, route_lines
     from evalkit.ranking import Ranker
     from evalkit.routing import choose, to_ask
 
@@ -69,14 +70,14 @@ def route(
         if query is not None:
             chosen = choose(Ranker(found).rank(query, n=DEFAULTS.n_candidates))
             asked = to_ask(chosen, DEFAULTS.min_rank_score)
-            show(chosen, as_json, console.route_lines(chosen, asks=bool(asked)))
+            show(chosen, as_json, route_lines(chosen, asks=bool(asked)))
             return
         from evalkit.probes import open_probes
         from evalkit.probing import rank_probes
 
         listed = open_probes(root, source, found)
         scores = rank_probes(listed, found, datetime.now(UTC)).scores
-        show(scores, as_json, console.probe_lines(scores))
+        show(scores, as_json, probe_lines(scores))
 
 
 def _is_plan(ask: str) -> bool:
@@ -84,7 +85,7 @@ def _is_plan(ask: str) -> bool:
 
 
 def _rank_probes(run: str, root: Path, as_json: bool) -> None:
-    from evalkit import console
+    from evalkit.console.choosing import answered_lines
     from evalkit.parameters import find_run
     from evalkit.probing import keep, open_routed, rank_probes
     from evalkit.registration import load_registration
@@ -95,11 +96,13 @@ def _rank_probes(run: str, root: Path, as_json: bool) -> None:
     answered = rank_probes(listed, library, now, registration.plan)
     folder = _probes_folder(root, now)
     keep(answered, folder)
-    show(answered, as_json, console.answered_lines(answered, folder.name))
+    show(answered, as_json, answered_lines(answered, folder.name))
 
 
 def _ask_probes(ask: str, source: str, workers: int, root: Path, as_json: bool) -> None:
-    from evalkit import console, skills
+    from evalkit import skills
+    from evalkit.console.advance import bar
+    from evalkit.console.choosing import answered_lines
     from evalkit.parameters import find_run
     from evalkit.plan import load_plan, open_plan
     from evalkit.probes import open_probes
@@ -116,11 +119,11 @@ def _ask_probes(ask: str, source: str, workers: int, root: Path, as_json: bool) 
         inputs = open_asked(registration, root)
     now = datetime.now(UTC)
     folder = _probes_folder(root, now)
-    with console.bar("probes") as told:
+    with bar("probes") as told:
         answered = ask_probes(
             listed, library, inputs, folder, at=now, n_workers=workers, done=told
         )
-    show(answered, as_json, console.answered_lines(answered, folder.name))
+    show(answered, as_json, answered_lines(answered, folder.name))
 
 
 def _probes_folder(root: Path, now: datetime) -> Path:

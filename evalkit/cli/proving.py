@@ -46,22 +46,24 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Prove graders: grade every overlay and hold it against what it must get."""
-    from evalkit import console, proof, sandbox, strength
+    from evalkit import proof, sandbox, strength
+    from evalkit.console.advance import bar
+    from evalkit.console.proving import effort_lines, proof_lines, strength_lines
     from evalkit.corpus import case_ids
 
     box = sandbox.open_box(isolation, allow_unsandboxed=allow_unsandboxed, root=root)
     chosen = case_ids(root, cases or [], corpus)
     mutants = mutants or sample is not None
     started = time.monotonic()
-    with console.bar("graded") as told:
+    with bar("graded") as told:
         proofs = proof.verify(
             root, chosen, box=box, n_workers=workers, seed=seed, done=told
         )
-    lines = console.proof_lines(proofs)
-    lines += console.effort_lines(proofs, workers, time.monotonic() - started)
+    lines = proof_lines(proofs)
+    lines += effort_lines(proofs, workers, time.monotonic() - started)
     strengths: tuple[strength.Strength, ...] = ()
     if mutants and all(found.holds for found in proofs):
-        with console.bar("mutants") as told:
+        with bar("mutants") as told:
             strengths = strength.measure(
                 root,
                 chosen,
@@ -71,7 +73,7 @@ def verify(
                 sample=sample,
                 done=told,
             )
-        lines += console.strength_lines(strengths)
+        lines += strength_lines(strengths)
     document = {"proofs": proofs, "mutants": strengths} if mutants else proofs
     show(document, as_json, lines)
     if not all(found.holds for found in (*proofs, *strengths)):
@@ -89,7 +91,8 @@ def grade(
     as_json: JsonOption = False,
 ) -> None:
     """Grade any folder as if an agent had delivered it."""
-    from evalkit import console, proof, sandbox
+    from evalkit import proof, sandbox
+    from evalkit.console.proving import grade_lines
     from evalkit.corpus import load_case, step_number
 
     loaded = load_case(root, case)
@@ -97,7 +100,7 @@ def grade(
     found = proof.grade_folder(
         root, loaded, step_number(loaded, step), workspace, box=box, seed=seed
     )
-    show(found, as_json, console.grade_lines(found))
+    show(found, as_json, grade_lines(found))
     if found.died or not all(check.passed for check in found.checks):
         sys.exit(1)
 
@@ -147,8 +150,11 @@ def audit(
     Of a corpus about injected knowledge: try every plausible fix, look for leaks;
     the verdict is saved. Exit 1 where anything fails or is flagged.
     """
-    from evalkit import ambiguity, console, sandbox
+    from evalkit import ambiguity, sandbox
     from evalkit.audit import audit as examine
+    from evalkit.console.advance import bar
+    from evalkit.console.proving import ambiguity_lines
+    from evalkit.console.running import audit_lines
     from evalkit.corpus import load_corpora
     from evalkit.parameters import find_run
 
@@ -160,11 +166,11 @@ def audit(
             allow_unsandboxed=allow_unsandboxed,
             root=root,
         )
-        with console.bar("graded") as told:
+        with bar("graded") as told:
             verdict = ambiguity.audit_corpus(
                 root, name, box=box, n_workers=workers, seed=seed, done=told
             )
-        show(verdict, as_json, console.ambiguity_lines(verdict))
+        show(verdict, as_json, ambiguity_lines(verdict))
         if verdict.flagged:
             sys.exit(1)
         return
@@ -172,7 +178,7 @@ def audit(
     if page:
         from evalkit.auditing import publish_audit
 
-        with console.bar("proofs, mutants, fixes, gate run and verdicts"):
+        with bar("proofs, mutants, fixes, gate run and verdicts"):
             made = publish_audit(
                 run,
                 root,
@@ -182,9 +188,9 @@ def audit(
             )
         found, path = made.found, str(made.page)
         document = {**msgspec.to_builtins(found), "page": path}
-        show(document, as_json, [*console.audit_lines(found), path])
+        show(document, as_json, [*audit_lines(found), path])
     else:
-        with console.bar("attempts") as told:
+        with bar("attempts") as told:
             found = examine(
                 run,
                 root,
@@ -193,7 +199,7 @@ def audit(
                 n_workers=workers,
                 done=told,
             )
-        show(found, as_json, console.audit_lines(found))
+        show(found, as_json, audit_lines(found))
     if found.verdict == "fail":
         sys.exit(1)
 
@@ -205,11 +211,12 @@ def gate(
 
     Exit 1 where no main run may rest on it; a simulated one satisfies nothing.
     """
-    from evalkit import console, readiness
+    from evalkit import readiness
+    from evalkit.console.proving import gate_lines
     from evalkit.parameters import find_run
 
     found = readiness.judge_run(find_run(run, root))
-    show(found, as_json, console.gate_lines(found))
+    show(found, as_json, gate_lines(found))
     if not found.satisfies:
         sys.exit(1)
 
@@ -223,10 +230,10 @@ def preflight(
 
     Exit 1 where a line is not passed.
     """
-    from evalkit import console
+    from evalkit.console.proving import preflight_lines
     from evalkit.preflight import preflight as examine
 
     found = examine(root, corpus)
-    show(found, as_json, console.preflight_lines(found))
+    show(found, as_json, preflight_lines(found))
     if not found.clear:
         sys.exit(1)

@@ -40,12 +40,12 @@ def report(
 
 def _write_transcripts(run: Path) -> list[str]:
     """The pages of every trial that counts; returns the first page of each."""
-    from evalkit import console
+    from evalkit.console.advance import bar
     from evalkit.explore.redaction import secrets_of
     from evalkit.explore.trial_pages import export_counted
     from evalkit.parameters import find_root
 
-    with console.bar("transcripts") as told:
+    with bar("transcripts") as told:
         made = export_counted(
             run, find_root(run), known=secrets_of(os.environ), done=told
         )
@@ -77,12 +77,12 @@ def replicate(
     as_json: JsonOption = False,
 ) -> None:
     """Show the contrasts of two runs of one corpus side by side; nothing is tested."""
-    from evalkit import console
+    from evalkit.console.running import replication_lines
     from evalkit.parameters import find_run
     from evalkit.replication import REFUSAL, replication_rows
 
     rows = replication_rows(find_run(run, root), find_run(other, root))
-    lines = [*console.replication_lines(rows), REFUSAL]
+    lines = [*replication_lines(rows), REFUSAL]
     show({"rows": rows, "refusal": REFUSAL}, as_json, lines)
 
 
@@ -95,11 +95,11 @@ def compare(run: RunArgument, other: OtherArgument) -> None:
 
 def doctor(root: RootOption = HERE, as_json: JsonOption = False) -> None:
     """Say what this machine lacks, and how to get it."""
-    from evalkit import console
+    from evalkit.console.running import doctor_lines
     from evalkit.doctor import examine
 
     found = examine(root)
-    show(found, as_json, console.doctor_lines(found))
+    show(found, as_json, doctor_lines(found))
     if any(finding.needed and not finding.well for finding in found):
         sys.exit(4)
 
@@ -119,7 +119,8 @@ def corpus_show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a corpus: its cases, steps, hypotheses and digest."""
-    from evalkit import console, corpus
+    from evalkit import corpus
+    from evalkit.console.proving import corpus_lines
 
     found = corpus.load_corpus(root, name)
-    show(found, as_json, console.corpus_lines(found))
+    show(found, as_json, corpus_lines(found))

@@ -130,7 +130,7 @@ def plan(
 ) -> None:
     """Say what would run; with --seal, register it."""
     given = {name: value for name, value in locals().items() if name in NAMES}
-    from evalkit import console
+    from evalkit.console.planning import outline_lines
     from evalkit.plan import draft, load_plan
     from evalkit.registration import write_registration
     from evalkit.run import utc_now
@@ -140,7 +140,7 @@ def plan(
     sealed = write_registration(root, drafted.registration) if seal else None
     document = {"outline": drafted.outline, "sealed": sealed.name if sealed else None}
     name = sealed.name if sealed else None
-    show(document, as_json, console.outline_lines(drafted.outline, name))
+    show(document, as_json, outline_lines(drafted.outline, name))
 
 
 def run(
@@ -155,13 +155,14 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Carry out a sealed plan; run it again to go on where it stopped."""
-    from evalkit import console
+    from evalkit.console.advance import bar
+    from evalkit.console.running import status_lines
     from evalkit.parameters import find_run
     from evalkit.run import run_plan
 
     folder = find_run(run, root)
     _expect_no_replay(folder)
-    with console.bar("trials") as told:
+    with bar("trials") as told:
         found = run_plan(
             folder,
             root,
@@ -169,7 +170,7 @@ def run(
             hire=_hired(scheduler),
             progress=lambda status: told(status.n_done, status.n_planned),
         )
-    lines = console.status_lines(found, datetime.now(UTC))
+    lines = status_lines(found, datetime.now(UTC))
     next_one = "report" if found.state == "complete" else "run"
     show(found, as_json, [*lines, f"next: evalkit {next_one} {run}"])
 
@@ -209,12 +210,12 @@ def status(
     run: RunArgument, root: RootOption = HERE, as_json: JsonOption = False
 ) -> None:
     """Say where a run stands, from its journal."""
-    from evalkit import console
+    from evalkit.console.running import status_lines
     from evalkit.parameters import find_run
     from evalkit.standing import status as status_of
 
     found = status_of(find_run(run, root))
-    show(found, as_json, console.status_lines(found, datetime.now(UTC)))
+    show(found, as_json, status_lines(found, datetime.now(UTC)))
 
 
 def regrade(
@@ -229,7 +230,8 @@ def regrade(
 
     Exit 1 where a verdict came out otherwise than the first one.
     """
-    from evalkit import console
+    from evalkit.console.advance import bar
+    from evalkit.console.running import regrade_lines
     from evalkit.parameters import find_run
     from evalkit.regrade import regrade as give_again
     from evalkit.run import utc_now
@@ -238,11 +240,11 @@ def regrade(
     folder = find_run(run, root)
     level = isolation or _registered_level(folder)
     box = open_box(level, allow_unsandboxed=allow_unsandboxed, root=root)
-    with console.bar("attempts") as told:
+    with bar("attempts") as told:
         found = give_again(
             folder, root, box=box, now=utc_now, n_workers=workers, done=told
         )
-    show(found, as_json, console.regrade_lines(found))
+    show(found, as_json, regrade_lines(found))
     if found.differs:
         sys.exit(1)
 
@@ -264,12 +266,13 @@ def replay(
 
     Exit 1 where anything came out otherwise than it was recorded.
     """
-    from evalkit import console
+    from evalkit.console.advance import bar
+    from evalkit.console.running import replay_lines
     from evalkit.parameters import find_run
     from evalkit.replay import replay as play
     from evalkit.run import utc_now
 
-    with console.bar("trials") as told:
+    with bar("trials") as told:
         found = play(
             find_run(run, root),
             root,
@@ -279,7 +282,7 @@ def replay(
             now=utc_now,
             progress=lambda status: told(status.n_done, status.n_planned),
         )
-    show(found, as_json, console.replay_lines(found, datetime.now(UTC)))
+    show(found, as_json, replay_lines(found, datetime.now(UTC)))
     if found.differs:
         sys.exit(1)
 

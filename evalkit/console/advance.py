@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
-
-from tqdm import tqdm
 
 PULSE_S = 1.0
 """A terminal's bar is drawn anew at least this often, so that its clock goes on."""
@@ -19,48 +16,85 @@ LINE_S = 10.0
 _UNCOUNTED = "{unit}, {elapsed} so far"
 _COUNTED = "{n_fmt} of {total_fmt} {unit}, {elapsed} so far, {remaining} left"
 _DRAWN = f"{{percentage:3.0f}}%|{{bar}}| {_COUNTED}"
+Tell = Callable[[int, int], None]
 
 
 @contextmanager
-def bar(unit: str) -> Generator[Callable[[int, int], None]]:
+def bar(unit: str) -> Generator[Tell]:
     """Show progress on stderr; the value given is told (done, of how many).
 
     Where nothing is told, or not yet, it shows the time that went by.
     """
-    watched = sys.stderr.isatty()
+    with _drawn(unit) if sys.stderr.isatty() else _written(unit) as tell:
+        yield tell
+
+
+@contextmanager
+def _drawn(unit: str) -> Generator[Tell]:
+    from tqdm import tqdm
+
     # tqdm shows nothing on a terminal that gives no size, as under `script`.
     size = shutil.get_terminal_size()
     shown = tqdm(
         unit=unit,
-        file=sys.stderr if watched else io.StringIO(),
+        file=sys.stderr,
         leave=False,
-        ncols=size.columns - 1 if watched else None,
+        ncols=size.columns - 1,
         nrows=size.lines,
         bar_format=_UNCOUNTED,
     )
 
     def tell(done: int, total: int) -> None:
-        shown.bar_format = _DRAWN if watched else _COUNTED
+        shown.bar_format = _DRAWN
         shown.total = total
         shown.n = done
         shown.refresh()
 
-    over = threading.Event()
-    every_s, again = (PULSE_S, shown.refresh) if watched else (LINE_S, _line(shown))
-    pulse = threading.Thread(target=_beat, args=(over, every_s, again), daemon=True)
-    pulse.start()
     try:
-        yield tell
+        with _beat(PULSE_S, shown.refresh):
+            yield tell
     finally:
-        over.set()
-        pulse.join()
         shown.close()
 
 
-def _beat(over: threading.Event, every_s: float, again: Callable[[], Any]) -> None:
-    while not over.wait(every_s):
-        again()
+@contextmanager
+def _written(unit: str) -> Generator[Tell]:
+    started = time.monotonic()
+    told = (0, 0)
+
+    def tell(*now: int) -> None:
+        nonlocal told
+        told = now
+
+    def write() -> None:
+        from tqdm import tqdm
+
+        n, total = told
+        line = tqdm.format_meter(
+            n,
+            total,
+            time.monotonic() - started,
+            unit=unit,
+            bar_format=_COUNTED if total else _UNCOUNTED,
+        )
+        sys.stderr.write(f"{line}\n")
+
+    with _beat(LINE_S, write):
+        yield tell
 
 
-def _line(shown: tqdm[Any]) -> Callable[[], Any]:
-    return lambda: sys.stderr.write(f"{shown}\n")
+@contextmanager
+def _beat(every_s: float, again: Callable[[], object]) -> Generator[None]:
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(every_s):
+            again()
+
+    pulse = threading.Thread(target=beat, daemon=True)
+    pulse.start()
+    try:
+        yield
+    finally:
+        over.set()
+        pulse.join()

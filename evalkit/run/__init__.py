@@ -58,7 +58,8 @@ def run_plan(
     with disk.faults_named(folder):
         registration = load_registration(folder)
         inputs = open_registered(registration, root)
-        check_drift(registration, inputs.describe(registration.created_at))
+        present = inputs.describe(registration.created_at)
+        check_drift(registration, present)
         with (
             open_journal(folder, now) as journal,
             InFlight(n_workers) as in_flight,
@@ -67,6 +68,7 @@ def run_plan(
             walk = Walk(
                 folder,
                 registration,
+                present,
                 inputs,
                 journal,
                 in_flight,

@@ -57,6 +57,8 @@ class Walk:
     Args:
         folder: The run's.
         registration: What it carries out.
+        present: What would be registered here now, of which only the source of what
+            reads runs may differ.
         inputs: All that it names, opened.
         journal: Told of everything.
         in_flight: Where attempts are waited for.
@@ -68,6 +70,7 @@ class Walk:
         self,
         folder: Path,
         registration: Registration,
+        present: Registration,
         inputs: Inputs,
         journal: Writer,
         in_flight: InFlight,
@@ -77,6 +80,7 @@ class Walk:
     ) -> None:
         self._folder = folder
         self._registration = registration
+        self._present = present
         self._inputs = inputs
         self._journal = journal
         self._in_flight = in_flight
@@ -253,8 +257,8 @@ class Walk:
                 self._note(Deviation("evidence", "whole", str(error)))
 
     def _note_deviations(self) -> None:
-        found = self._inputs.describe(self._registration.created_at)
-        registered, now = self._registration.analysis_source, found.analysis_source
+        registered = self._registration.analysis_source
+        now = self._present.analysis_source
         if registered != now:
             self._note(Deviation("analysis source", registered, now))
 
