@@ -36,7 +36,7 @@ from evalkit.grading.recorded import (
     replay_work,
 )
 from evalkit.grading.verdict import add_verdict, grade_of, judge, read_verdict
-from evalkit.grading.warm import run_grader
+from evalkit.grading.warm import prepare, run_grader
 from evalkit.grading.work import work_on
 from evalkit.records import Case, Grade, Record, Step
 from evalkit.sandbox import Box
@@ -46,6 +46,7 @@ __all__ = [
     "Replay",
     "Replayed",
     "grade",
+    "prepare",
     "read_verdict",
     "replay",
     "replay_all",

@@ -167,6 +167,11 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
+def prepare() -> None:
+    """Have what graders need loaded while this process does something else."""
+    _living_nursery()
+
+
 def run_grader(work: Work, timeout_s: float) -> Told:
     """Have this thread's grader process carry out one grading.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from evalkit import grading
 from evalkit.crew import Hire, here
 from evalkit.errors import InputError, StoppedEarlyError
 from evalkit.files import disk
@@ -57,6 +58,8 @@ def run_plan(
     """
     with disk.faults_named(folder):
         registration = load_registration(folder)
+        if hire is here:
+            grading.prepare()
         inputs = open_registered(registration, root)
         present = inputs.describe(registration.created_at)
         check_drift(registration, present)
