@@ -218,6 +218,24 @@ def case_digests(root: Path, case_id: str) -> Digests:
     )
 
 
+def load_fixture(root: Path, case: Case) -> tuple[files.Entry, ...]:
+    """Read the files that an agent starts from.
+
+    Raises:
+        InputError: They cannot be read.
+        DriftError: They are no more those that the case was loaded with.
+    """
+    folder = root / "cases" / case.id / "fixture"
+    entries = files.read_tree(folder, max_bytes=MAX_FIXTURE_FILE_BYTES)
+    found = files.digest_entries(entries)
+    if found != case.digests.fixture:
+        raise DriftError(
+            f"{folder}: loaded with digest {case.digests.fixture}, found {found}; "
+            f"restore it, or start again"
+        )
+    return entries
+
+
 def _load_steps(folder: Path, case: _CaseFile) -> tuple[Step, ...]:
     prompt, chain = folder / "prompt.md", folder / "steps"
     if prompt.exists() == chain.is_dir():

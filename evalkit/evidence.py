@@ -117,14 +117,14 @@ class StepEvidence:
 
     def add_session(self, home: Path, below: str) -> None:
         """Keep the agent's own session files, where it left any below its home."""
-        left_out = files.snapshot(home, self.session, below=below)
-        _write(self.folder / "session_left_out.json", left_out)
+        taken = files.snapshot(home, self.session, below=below)
+        _write(self.folder / "session_left_out.json", taken.left_out)
 
     def add_workspace(self, workspace: Path, private: Path) -> None:
         """Keep the delivered workspace; `private` receives a clean copy of it."""
-        left_out = files.snapshot(workspace, private)
-        (self.folder / "workspace.tar").write_bytes(files.pack(private))
-        _write(self.folder / "left_out.json", left_out)
+        taken = files.snapshot(workspace, private)
+        (self.folder / "workspace.tar").write_bytes(files.pack(taken.entries))
+        _write(self.folder / "left_out.json", taken.left_out)
 
     def workspace(self, private: Path) -> None:
         """Unpack the saved workspace into a private folder."""
@@ -166,7 +166,7 @@ class Evidence:
 
     def pack(self) -> bytes:
         """A tar of the folder, for another machine."""
-        return files.pack(self.folder, max_bytes=MAX_BYTES)
+        return files.pack(files.read_tree(self.folder, max_bytes=MAX_BYTES))
 
     def receive(self, packed: bytes) -> None:
         """Make durable what `pack` gave elsewhere, its seal last.

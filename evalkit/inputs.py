@@ -115,6 +115,7 @@ class Inputs:
             root=root,
         )
         self.cases = {case.id: case for case in self.corpus.cases}
+        self._fixtures: dict[str, tuple[files.Entry, ...]] = {}
         self.candidates = self._rank(rank)
         for arm in self.arms.values():
             self._check_deliverable(arm)
@@ -174,6 +175,16 @@ class Inputs:
             picked=picked,
             injection=case.injection,
         )
+
+    def fixture(self, case: Case) -> tuple[files.Entry, ...]:
+        """The files an agent starts with, read once.
+
+        Raises:
+            DriftError: They are no more those that were loaded.
+        """
+        if case.id not in self._fixtures:
+            self._fixtures[case.id] = corpus.load_fixture(self.root, case)
+        return self._fixtures[case.id]
 
     def selection(self, arm: Arm, case: Case, step: Step) -> Selection | None:
         """How a routed arm's skill for a step is chosen; None for other arms."""

@@ -56,14 +56,14 @@ def run_trial(spec: TrialSpec, inputs: Inputs, ledger: Ledger) -> TrialResult:
     evidence = Evidence(Path(spec.run), spec.key, spec.attempt)
     with files.private_folder() as private:
         workspace = private / "workspace"
-        files.write_entries(
-            files.read_tree(inputs.root / "cases" / case.id / "fixture"), workspace
-        )
+        files.write_entries(inputs.fixture(case), workspace)
         place = inputs.box.place(workspace, private / "home", private / "staging")
         for step in case.steps:
             kept = evidence.start(step)
             if Caller(spec, step, inputs, ledger, kept, place).carry_out():
                 _grade(spec, step, inputs, kept, place)
+            if step is case.steps[-1]:
+                break
             result = conclude_step(evidence.step(step), step, inputs)
             score = scoring.grade_score(result.grade)
             if not outcomes.goes_on(result, step, score, outcomes.registered_table()):

@@ -110,7 +110,9 @@ def run(
             rows = told(key, slug)
             if rows is not None:
                 kept.task.stdout.write_bytes(lines(*rows))
-            (kept.folder / "workspace.tar").write_bytes(files.pack(root / "w"))
+            (kept.folder / "workspace.tar").write_bytes(
+                files.pack(files.read_tree(root / "w"))
+            )
             asked = {"check": "edge", "n": 0, "q": {"op": "call"}}
             kept.answers.write_bytes(lines(asked | {"a": {"answer": "<b>"}}))
             found.append(synthetic.step("core", "docs", slug=slug, picked="skill-a"))

@@ -69,7 +69,7 @@ def test_a_snapshot_takes_regular_files_and_names_what_it_left_out(tmp_path):
     os.mkfifo(tree / "pipe")
     with (tree / "huge").open("wb") as huge:
         huge.truncate(files.untrusted.MAX_FILE_BYTES + 1)
-    left_out = files.snapshot(tree, tmp_path / "copy")
+    left_out = files.snapshot(tree, tmp_path / "copy").left_out
     assert [line.split(":")[0] for line in left_out] == ["huge", "out", "pipe"]
     assert (tmp_path / "copy" / "sub" / "b.sh").read_text() == "b"
     assert not (tmp_path / "copy" / "out").exists()
@@ -86,7 +86,7 @@ def test_a_link_on_the_way_to_a_snapshot_is_not_followed(tmp_path):
             link.rmdir()
         link.symlink_to(tmp_path / "secret" / ("" if name == ".claude" else "projects"))
         copy = tmp_path / name / "copy"
-        left_out = files.snapshot(home, copy, below=".claude/projects")
+        left_out = files.snapshot(home, copy, below=".claude/projects").left_out
         assert left_out == (".claude/projects: Not a directory",)
         assert list(copy.iterdir()) == []
 
@@ -94,7 +94,7 @@ def test_a_link_on_the_way_to_a_snapshot_is_not_followed(tmp_path):
 def test_what_cannot_be_kept_by_its_name_is_left_out_by_name(tmp_path):
     tree = _tree(tmp_path / "t")
     Path(os.fsdecode(os.fsencode(tree) + b"/\xff")).write_text("x")
-    assert files.snapshot(tree, tmp_path / "copy") == (
+    assert files.snapshot(tree, tmp_path / "copy").left_out == (
         "\\udcff: a name that is no Unicode",
     )
     files.digest_entries(files.read_tree(tmp_path / "copy"))
@@ -107,7 +107,7 @@ def test_a_path_without_end_is_left_out(tmp_path):
         deep = deep / ("d" * 200)
     deep.mkdir(parents=True)
     (deep / "f").write_text("x")
-    (told,) = files.snapshot(tree, tmp_path / "copy")
+    (told,) = files.snapshot(tree, tmp_path / "copy").left_out
     assert told.endswith("a path over 1,024 bytes")
 
 
@@ -122,7 +122,7 @@ def test_a_folder_that_was_closed_to_us_is_named():
             for path in (folder, tree):
                 os.chown(path, 61_234, 61_234)
             os.setuid(61_234)
-        told.write_text(repr(files.snapshot(tree, folder / "copy")))
+        told.write_text(repr(files.snapshot(tree, folder / "copy").left_out))
         os._exit(0)
     os.waitpid(child, 0)
     assert told.read_text() == "('.: Permission denied',)"
@@ -136,7 +136,7 @@ def test_a_flood_of_files_is_cut_and_counted(tmp_path):
     n_files = files.untrusted.MAX_FILES + files.untrusted.MAX_TOLD + 5
     for n in range(n_files):
         os.close(os.open(tree / str(n), os.O_CREAT))
-    left_out = files.snapshot(tree, tmp_path / "copy")
+    left_out = files.snapshot(tree, tmp_path / "copy").left_out
     assert len(list((tmp_path / "copy").iterdir())) == files.untrusted.MAX_FILES
     assert len(left_out) == files.untrusted.MAX_TOLD + 1
     assert left_out[-1] == "... and 5 more"
@@ -145,8 +145,9 @@ def test_a_flood_of_files_is_cut_and_counted(tmp_path):
 def test_an_archive_depends_on_content_alone(tmp_path):
     one, two = _tree(tmp_path / "one"), _tree(tmp_path / "two")
     os.utime(two / "a.txt", (1, 1))
-    assert files.pack(one) == files.pack(two)
-    files.unpack(files.pack(one), tmp_path / "out")
+    packed = files.pack(files.read_tree(one))
+    assert packed == files.pack(files.read_tree(two))
+    files.unpack(packed, tmp_path / "out")
     assert files.tree_digest(tmp_path / "out") == files.tree_digest(one)
 
 
@@ -174,7 +175,7 @@ def test_folders_nested_beyond_reason_are_left_out_and_still_removed(tmp_path):
         handle = inner
     os.close(handle)
     (deep / "kept.txt").write_text("x")
-    left_out = files.snapshot(deep, tmp_path / "copy")
+    left_out = files.snapshot(deep, tmp_path / "copy").left_out
     assert [line.rsplit(": ", 1)[1] for line in left_out] == [
         "a folder nested too deep"
     ]

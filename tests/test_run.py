@@ -306,6 +306,15 @@ def test_inputs_are_untouched_until_a_file_changes(own_root):
     assert opened.touched()
 
 
+def test_a_fixture_is_read_once_and_only_as_it_was_loaded(own_root):
+    first, second = (planning.open_plan(tinyroot.plan(), own_root) for _ in range(2))
+    laid = first.fixture(first.cases["greet"])
+    (own_root / "cases/greet/fixture/greet.py").write_text("")
+    assert first.fixture(first.cases["greet"]) == laid
+    with pytest.raises(DriftError, match="greet/fixture: loaded with digest"):
+        second.fixture(second.cases["greet"])
+
+
 def _start(root: Path, run: Path) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "evalkit.cli", "run", run.name, "--root", str(root)],

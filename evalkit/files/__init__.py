@@ -31,6 +31,7 @@ from evalkit.files.regular import (
 )
 from evalkit.files.trees import (
     Entry,
+    Snapshot,
     Watch,
     digest_entries,
     pack,
@@ -47,6 +48,7 @@ from evalkit.files.trees import (
 
 __all__ = [
     "Entry",
+    "Snapshot",
     "Watch",
     "clear_unwritten",
     "convert",

@@ -44,6 +44,7 @@ def read_tree(
             folder, expected="a folder", found="none", cure="create the folder"
         )
     entries: list[Entry] = []
+    len_above = len(os.path.join(folder, ""))
     for path, found, is_entered in _walk(folder):
         if is_entered:
             continue
@@ -56,8 +57,12 @@ def read_tree(
                 cure="replace it by what it stands for",
             )
         data = read_regular(Path(path), max_bytes=max_bytes)
-        name = os.path.relpath(path, folder)
+        name = path[len_above:]
         entries.append(Entry(name, data, executable=bool(mode & stat.S_IXUSR)))
+    return _sorted(entries)
+
+
+def _sorted(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.path.encode()))
 
 
@@ -98,7 +103,7 @@ class Watch:
 
 def _times(path: str) -> tuple[int, int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - a Path would take half of the time
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns
@@ -106,18 +111,19 @@ def _times(path: str) -> tuple[int, int, int] | None:
 
 def write_entries(entries: tuple[Entry, ...], folder: Path) -> None:
     """Write files below a folder, over what is there."""
-    made: set[Path] = set()
+    made: set[str] = set()
     for entry in entries:
         _write_entry(entry, folder, made)
 
 
-def _write_entry(entry: Entry, folder: Path, made: set[Path]) -> None:
+def _write_entry(entry: Entry, folder: Path, made: set[str]) -> None:
     """Write a file below a folder; `made` are folders that are known to be there."""
-    target = folder / safe_relative(entry.path)
-    if target.parent not in made:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        made.add(target.parent)
-    with target.open("wb", buffering=0) as opened:
+    target = os.path.join(folder, safe_relative(entry.path))
+    parent = os.path.dirname(target)
+    if parent not in made:
+        os.makedirs(parent, exist_ok=True)
+        made.add(parent)
+    with open(target, "wb", buffering=0) as opened:
         disk.write_all(opened, entry.data)
         os.fchmod(opened.fileno(), 0o755 if entry.executable else 0o644)
 
@@ -139,49 +145,54 @@ def safe_relative(path: str) -> Path:
     return relative
 
 
-def snapshot(source: Path, target: Path, *, below: str = "") -> tuple[str, ...]:
+class Snapshot(NamedTuple):
+    """What was taken, sorted by path, and what was left out.
+
+    The latter each as `path: why`, sorted; the end of a long list is only counted.
+    """
+
+    entries: tuple[Entry, ...]
+    left_out: tuple[str, ...]
+
+
+def snapshot(source: Path, target: Path, *, below: str = "") -> Snapshot:
     """Copy what an agent left, regular files only, into a new private folder.
 
     Args:
         source: A folder of ours, in which all may be somebody else's.
         target: Made.
         below: Path in the source to begin at; no link on the way is followed.
-
-    Returns:
-        What was left out, each as `path: why`, sorted; the end of a long list is
-        only counted.
     """
+    entries: list[Entry] = []
     left_out: list[str] = []
-    made: set[Path] = set()
-    n_files = n_bytes = 0
+    made: set[str] = set()
+    n_bytes = 0
     for found in untrusted.walk(source, below):
         why = found.why
         if found.data is not None:
-            if n_files == untrusted.MAX_FILES:
+            if len(entries) == untrusted.MAX_FILES:
                 why = f"over {untrusted.MAX_FILES:,} files"
             elif n_bytes + len(found.data) > untrusted.MAX_BYTES:
                 why = f"over {untrusted.MAX_BYTES:,} bytes in all"
             else:
                 entry = Entry(found.path, found.data, executable=found.executable)
                 _write_entry(entry, target, made)
-                n_files, n_bytes = n_files + 1, n_bytes + len(found.data)
+                entries.append(entry)
+                n_bytes += len(found.data)
         if why:
             left_out.append(f"{found.path}: {why}")
     target.mkdir(parents=True, exist_ok=True)
     told = sorted(left_out)[: untrusted.MAX_TOLD]
     n_more = len(left_out) - len(told)
-    return (*told, f"... and {n_more:,} more") if n_more else tuple(told)
+    more = (f"... and {n_more:,} more",) if n_more else ()
+    return Snapshot(_sorted(entries), (*told, *more))
 
 
-def pack(folder: Path, *, max_bytes: int = untrusted.MAX_FILE_BYTES) -> bytes:
-    """A tar of a trusted tree whose bytes depend on its content alone.
-
-    Raises:
-        InputError: As `read_tree` does.
-    """
+def pack(entries: tuple[Entry, ...]) -> bytes:
+    """A tar whose bytes depend on the files of a tree alone, which are sorted by path."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for entry in read_tree(folder, max_bytes=max_bytes):
+        for entry in entries:
             info = tarfile.TarInfo(entry.path)
             info.size = len(entry.data)
             info.mode = 0o755 if entry.executable else 0o644
@@ -228,12 +239,13 @@ def _unpacked(tar: tarfile.TarFile) -> Iterator[Entry]:
 
 def sync_tree(folder: Path) -> None:
     """Make every file and name below a folder durable."""
-    for path in (folder, *sorted(folder.rglob("*"))):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    for inner, _, names in os.walk(folder):
+        for path in (*(os.path.join(inner, name) for name in names), inner):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def remove_tree(folder: Path) -> None:
@@ -281,15 +293,15 @@ def _empty(folder: Path) -> None:
     while left := list(os.scandir(folder)):
         for entry in left:
             if not entry.is_dir(follow_symlinks=False):
-                Path(entry.path).unlink()
+                os.unlink(entry.path)
                 continue
-            path = Path(entry.path)
-            path.chmod(0o700)
-            for inner in list(os.scandir(path)):
+            os.chmod(entry.path, 0o700)
+            for inner in list(os.scandir(entry.path)):
                 if inner.is_dir(follow_symlinks=False):
-                    Path(inner.path).chmod(0o700)
+                    os.chmod(inner.path, 0o700)
                     n_moved += 1
-                    Path(inner.path).rename(folder / f".moved-{os.getpid()}-{n_moved}")
+                    above = os.path.join(folder, f".moved-{os.getpid()}-{n_moved}")
+                    os.rename(inner.path, above)
                 else:
-                    Path(inner.path).unlink()
-            path.rmdir()
+                    os.unlink(inner.path)
+            os.rmdir(entry.path)

@@ -28,7 +28,10 @@ def pack(registration: Registration, inputs: Inputs) -> bytes:
     """The bytes of a bundle; the same content gives the same bytes."""
     bundle = Bundle(
         registration,
-        {name: files.pack(inputs.root / name) for name in ROOT_FOLDERS},
+        {
+            name: files.pack(files.read_tree(inputs.root / name))
+            for name in ROOT_FOLDERS
+        },
         inputs.libraries,
     )
     encoded = msgspec.msgpack.encode(bundle, order="deterministic")
