@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from evalkit import files
-from evalkit.errors import DriftError, InputError
+from evalkit.errors import DriftError, InputError, expect_same
 from evalkit.records import (
     Case,
     Complaint,
@@ -218,19 +218,18 @@ def case_digests(root: Path, case_id: str) -> Digests:
     )
 
 
-def load_fixture(root: Path, case: Case) -> tuple[files.Entry, ...]:
-    """Read the files that an agent starts from.
+def read_unmoved(folder: Path, digest: str) -> tuple[files.Entry, ...]:
+    """Read a folder of a case, such as its fixture, that was loaded with a digest.
 
     Raises:
-        InputError: They cannot be read.
-        DriftError: They are no more those that the case was loaded with.
+        InputError: It cannot be read.
+        DriftError: It has another digest now.
     """
-    folder = root / "cases" / case.id / "fixture"
-    entries = files.read_tree(folder, max_bytes=MAX_FIXTURE_FILE_BYTES)
+    entries = files.read_tree(folder)
     found = files.digest_entries(entries)
-    if found != case.digests.fixture:
+    if found != digest:
         raise DriftError(
-            f"{folder}: loaded with digest {case.digests.fixture}, found {found}; "
+            f"{folder}: loaded with digest {digest}, found {found}; "
             f"restore it, or start again"
         )
     return entries
@@ -263,7 +262,7 @@ def _load_steps(folder: Path, case: _CaseFile) -> tuple[Step, ...]:
             found=", ".join(path.name for path in named) or "an empty folder",
             cure="number the steps from 01 without a gap",
         )
-    files.expect_same(
+    expect_same(
         f"{folder / 'case.toml'} [steps]",
         "steps",
         {step.slug for step in steps},

@@ -30,7 +30,7 @@ from evalkit import (
     skills,
     usage,
 )
-from evalkit.errors import InputError
+from evalkit.errors import InputError, expect_subset
 from evalkit.records import (
     Arm,
     ArmSeal,
@@ -67,7 +67,7 @@ class ArmsFile(Record, frozen=True):
 
 
 class Inputs:
-    """A plan with all it names opened; immutable once made."""
+    """A plan with all it names opened; fixtures are read when first wanted."""
 
     def __init__(
         self,
@@ -177,13 +177,15 @@ class Inputs:
         )
 
     def fixture(self, case: Case) -> tuple[files.Entry, ...]:
-        """The files an agent starts with, read once.
+        """The files an agent starts with, read when first wanted, and kept.
 
         Raises:
             DriftError: They are no more those that were loaded.
         """
         if case.id not in self._fixtures:
-            self._fixtures[case.id] = corpus.load_fixture(self.root, case)
+            folder = self.root / "cases" / case.id / "fixture"
+            found = corpus.read_unmoved(folder, case.digests.fixture)
+            self._fixtures[case.id] = found
         return self._fixtures[case.id]
 
     def selection(self, arm: Arm, case: Case, step: Step) -> Selection | None:
@@ -330,7 +332,7 @@ def _confirmatory(plan: Plan, chosen: tuple[str, ...]) -> tuple[str, ...]:
     if plan.confirmatory is None:
         return tuple(arms.comparison(*pair) for pair in pairs if pair[1] == pairs[0][1])
     known = {arms.comparison(*pair) for pair in pairs}
-    files.expect_subset("plan confirmatory", "comparisons", {*plan.confirmatory}, known)
+    expect_subset("plan confirmatory", "comparisons", {*plan.confirmatory}, known)
     return plan.confirmatory
 
 
@@ -399,7 +401,7 @@ def load_arms(root: Path) -> ArmsFile:
 
 def _chosen_arms(plan: Plan, found: ArmsFile, root: Path) -> dict[str, Arm]:
     where = root / "cases" / "arms.toml"
-    files.expect_subset(where, "arms", set(plan.arms), set(found.arms))
+    expect_subset(where, "arms", set(plan.arms), set(found.arms))
     if len(set(plan.arms)) != len(plan.arms) or (plan.repeats or 0) < 1:
         raise InputError(
             "plan",
@@ -407,10 +409,10 @@ def _chosen_arms(plan: Plan, found: ArmsFile, root: Path) -> dict[str, Arm]:
             found=f"arms {', '.join(plan.arms)}, repeats {plan.repeats}",
             cure="mend --arms or --repeats",
         )
-    files.expect_subset("plan outcome", "outcomes", {plan.outcome}, {"score", "passed"})
+    expect_subset("plan outcome", "outcomes", {plan.outcome}, {"score", "passed"})
     rates = prices.rates()
     accountings = {usage.LIST, *rates.conventions}
-    files.expect_subset("plan accounting", "rates", {plan.accounting}, accountings)
+    expect_subset("plan accounting", "rates", {plan.accounting}, accountings)
     chosen = {name: found.arms[name] for name in plan.arms}
     routed = [arm for arm in chosen.values() if arm.prompt is Wording.ROUTED]
     if len({arm.library for arm in routed}) > 1 or any(

@@ -13,7 +13,7 @@ from pathlib import Path
 from evalkit import files
 from evalkit.analysis.tallies import proportion
 from evalkit.conclusions import ProbeScore, Proportion
-from evalkit.errors import InputError
+from evalkit.errors import InputError, expect_same, expect_subset
 from evalkit.recall import Labelled, Recall, label, recall
 from evalkit.records import (
     AgentSeal,
@@ -117,7 +117,7 @@ def expect_proper(where: object, probes: Sequence[Probe], names: set[str]) -> No
     ids = Counter(probe.id for probe in probes)
     for probe in probes:
         at = f"{where} probe {probe.id!r}"
-        files.expect_subset(at, "skills", set(probe.expected), names)
+        expect_subset(at, "skills", set(probe.expected), names)
         if ids[probe.id] > 1 or not probe.query.strip() or probe.category == ALL:
             raise InputError(
                 at,
@@ -144,8 +144,8 @@ def expect_answers(where: object, answered: Answered, names: set[str]) -> None:
     for name, selection in answered.answers.items():
         picked = {selection.picked} if selection.picked else set[str]()
         ranked = {candidate.skill for candidate in selection.candidates}
-        files.expect_subset(f"{where} answer {name!r}", "skills", ranked, names)
-        files.expect_subset(
+        expect_subset(f"{where} answer {name!r}", "skills", ranked, names)
+        expect_subset(
             f"{where} answer {name!r}",
             "candidates",
             picked,
@@ -207,7 +207,7 @@ def score(
     Raises:
         InputError: A probe has no answer, or an answer no probe.
     """
-    files.expect_same(
+    expect_same(
         "answers to probes", "ids", {probe.id for probe in probes}, set(answers)
     )
     found = {p.id: label(p.expected, answers[p.id], plan) for p in probes}

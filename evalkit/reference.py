@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from evalkit import files, scoring
-from evalkit.errors import InputError, ProofError
+from evalkit.errors import InputError, ProofError, expect_same, expect_subset
 from evalkit.records import Case, CaseSeal, ExpectedRow, Proof, Record, Step
 
 BARE_FIXTURE = "fixture"
@@ -91,18 +91,18 @@ def load_expected(root: Path, case: Case) -> dict[str, dict[str, ExpectedRow]]:
     tables = files.read_toml(where)
     wanted = {BARE_FIXTURE, *overlays(root, case)}
     slugs = {step.slug for step in case.steps}
-    files.expect_same(where, "overlays", wanted, set(tables))
+    expect_same(where, "overlays", wanted, set(tables))
     if len(case.steps) > 1:
         for overlay in overlays(root, case):
             folder = where.parent / overlay
-            files.expect_subset(
+            expect_subset(
                 folder,
                 "steps",
                 {path.name for path in folder.iterdir()},
                 {step.folder for step in case.steps},
             )
     for overlay, steps in tables.items():
-        files.expect_same(f"{where} [{overlay}]", "steps", slugs, set(steps))
+        expect_same(f"{where} [{overlay}]", "steps", slugs, set(steps))
     return {
         overlay: {
             slug: _expected_row(row, f"{where} [{overlay}.{slug}]")

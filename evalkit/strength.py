@@ -27,7 +27,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from evalkit import corpus, files, grading, reference
-from evalkit.errors import InputError
+from evalkit.errors import InputError, expect_subset
 from evalkit.mutants import mutants_of
 from evalkit.records import FORMAT, Case, Grade, Record, Step
 from evalkit.sandbox import Box
@@ -224,7 +224,7 @@ def _jobs(root: Path, case: Case, declared: _Declared) -> Iterator[_Job]:
                     if mutant.line in own:
                         name = f"{prefix}{path}:{mutant}"
                         yield _Job(case, step, name, path, mutant.text)
-    files.expect_subset(
+    expect_subset(
         f"{root / 'reference' / case.id / DECLARED} files",
         "files of the overlay",
         set(declared.files),

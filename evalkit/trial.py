@@ -62,7 +62,7 @@ def run_trial(spec: TrialSpec, inputs: Inputs, ledger: Ledger) -> TrialResult:
             kept = evidence.start(step)
             if Caller(spec, step, inputs, ledger, kept, place).carry_out():
                 _grade(spec, step, inputs, kept, place)
-            if step is case.steps[-1]:
+            if step is case.steps[-1]:  # `conclude` reads the evidence of all
                 break
             result = conclude_step(evidence.step(step), step, inputs)
             score = scoring.grade_score(result.grade)

@@ -69,9 +69,11 @@ def test_a_snapshot_takes_regular_files_and_names_what_it_left_out(tmp_path):
     os.mkfifo(tree / "pipe")
     with (tree / "huge").open("wb") as huge:
         huge.truncate(files.untrusted.MAX_FILE_BYTES + 1)
-    left_out = files.snapshot(tree, tmp_path / "copy").left_out
-    assert [line.split(":")[0] for line in left_out] == ["huge", "out", "pipe"]
-    assert (tmp_path / "copy" / "sub" / "b.sh").read_text() == "b"
+    (tree / "sub/b.sh").chmod(0o755)
+    taken = files.snapshot(tree, tmp_path / "copy")
+    assert [line.split(":")[0] for line in taken.left_out] == ["huge", "out", "pipe"]
+    assert taken.entries == files.read_tree(tmp_path / "copy")
+    assert taken.entries[1] == files.Entry("sub/b.sh", b"b", executable=True)
     assert not (tmp_path / "copy" / "out").exists()
 
 
@@ -240,18 +242,22 @@ TOUCHES = {
 
 
 @pytest.fixture
-def watched(tmp_path):
+def watchable(tmp_path):
+    """What was made before the file system's clock ticked last."""
     (_tree(tmp_path / "tree") / "empty").mkdir()
     (tmp_path / "tree/__pycache__").mkdir()
-    (tmp_path / "alone").touch()
-    for name in ("far", "clock"):
+    for name in ("alone", "far", "clock"):
         (tmp_path / name).touch()
     (tmp_path / "link").symlink_to("far")
     begun = (tmp_path / "far").stat().st_ctime_ns
     while (tmp_path / "clock").stat().st_ctime_ns == begun:
-        (tmp_path / "clock").touch()  # until the file system's clock has ticked
-    given = ("tree", "alone", "link", "missing")
-    return files.Watch([tmp_path / name for name in given])
+        (tmp_path / "clock").touch()
+    return [tmp_path / name for name in ("tree", "alone", "link", "missing")]
+
+
+@pytest.fixture
+def watched(watchable):
+    return files.Watch(watchable)
 
 
 @pytest.mark.parametrize("touch", TOUCHES)
@@ -261,6 +267,27 @@ def test_whatever_is_done_to_watched_files_is_noticed(tmp_path, watched, touch):
     assert watched.touched()
 
 
-def test_what_caches_hold_is_not_watched(tmp_path, watched):
+def test_what_is_written_into_a_cache_that_was_there_is_not_watched(tmp_path, watched):
     (tmp_path / "tree/__pycache__/a.cpython-311.pyc").touch()
     assert not watched.touched()
+
+
+class _Listing:
+    """A folder's entries; a file comes into the folder once they are listed."""
+
+    scandir = staticmethod(os.scandir)
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __enter__(self):
+        with self.scandir(self.folder) as entries:
+            return iter(list(entries))
+
+    def __exit__(self, *exc: object) -> None:
+        Path(self.folder, "late").touch()
+
+
+def test_what_comes_while_a_watch_begins_is_noticed(watchable, monkeypatch):
+    monkeypatch.setattr(os, "scandir", _Listing)
+    assert files.Watch(watchable).touched()

@@ -1044,10 +1044,11 @@ def test_the_forwarder_ends_with_its_programs_exit_code(tmp_path, code, expected
 
 def test_the_forwarder_passes_sigterm_on(tmp_path):
     code = (
-        "import signal, sys, time\n"
-        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\n"
+        "import signal, sys\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
         "print('up', flush=True)\n"
-        "while True: time.sleep(60)"
+        "signal.sigwait([signal.SIGTERM])\n"
+        "sys.exit(5)"
     )
     program = (sys.executable, "-I", "-c", code)
     with _forwarded(tmp_path, *program, stdout=subprocess.PIPE) as forward:

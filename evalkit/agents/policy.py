@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import msgspec
 
 from evalkit import files, reference
-from evalkit.errors import InputError
+from evalkit.errors import InputError, expect_subset
 from evalkit.records import Case, Record, TrialKey
 
 NAME = "scripted.toml"
@@ -153,7 +153,7 @@ def _behaviour(
 
 def _check_overlays(root: Path, case: Case, found: Behaviour, where: str) -> None:
     known = {reference.BARE_FIXTURE, *reference.overlays(root, case)}
-    files.expect_subset(where, "overlays", set(found.overlays), known)
+    expect_subset(where, "overlays", set(found.overlays), known)
     total = math.fsum(found.overlays.values())
     if not math.isclose(total, 1, abs_tol=1e-9):
         raise InputError(

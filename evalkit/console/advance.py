@@ -62,16 +62,16 @@ def _written(unit: str) -> Generator[Tell]:
     started = time.monotonic()
     told = (0, 0)
 
-    def tell(*now: int) -> None:
+    def tell(done: int, total: int) -> None:
         nonlocal told
-        told = now
+        told = (done, total)
 
     def write() -> None:
         from tqdm import tqdm
 
-        n, total = told
+        done, total = told
         line = tqdm.format_meter(
-            n,
+            done,
             total,
             time.monotonic() - started,
             unit=unit,

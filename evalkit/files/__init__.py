@@ -1,20 +1,23 @@
 """The only door to files: safe reading, tree digests, deterministic tar, atomic writes.
 
-regular    single files
-trees      folders of ours, and copies of what an agent left
-parsed     what files hold, as records
-untrusted  what somebody else left, read
-disk       a disk that takes no more
+What lies in it is of one of two kinds: ours, where anything that is no regular file
+is an error, or what an agent left, of which regular files are taken.
+
+    regular    single files
+    trees      folders of ours, and copies of what an agent left
+    archives   the same as tar
+    parsed     what files hold, as records
+    untrusted  what somebody else left, read
+    disk       a disk that takes no more
 """
 
 from __future__ import annotations
 
+from evalkit.files.archives import pack, unpack
 from evalkit.files.parsed import (
     convert,
     decode_json,
     encode_json,
-    expect_same,
-    expect_subset,
     read_toml,
 )
 from evalkit.files.regular import (
@@ -34,7 +37,6 @@ from evalkit.files.trees import (
     Snapshot,
     Watch,
     digest_entries,
-    pack,
     private_folder,
     read_tree,
     remove_tree,
@@ -42,7 +44,6 @@ from evalkit.files.trees import (
     snapshot,
     sync_tree,
     tree_digest,
-    unpack,
     write_entries,
 )
 
@@ -55,8 +56,6 @@ __all__ = [
     "decode_json",
     "digest_entries",
     "encode_json",
-    "expect_same",
-    "expect_subset",
     "expect_writable",
     "file_digest",
     "open_regular",

@@ -67,26 +67,3 @@ def encode_json(value: object) -> bytes:
     """Readable JSON of a record, keys in a fixed order, with a final newline."""
     encoded = msgspec.json.encode(value, order="deterministic")
     return msgspec.json.format(encoded, indent=1) + b"\n"
-
-
-def expect_subset(where: object, what: str, wanted: set[str], found: set[str]) -> None:
-    """Raise InputError unless every wanted name is among those found."""
-    missing = sorted(wanted - found)
-    if missing:
-        raise InputError(
-            where,
-            expected=f"{what} named {', '.join(missing)}",
-            found=", ".join(sorted(found)) or "none",
-            cure="choose among these",
-        )
-
-
-def expect_same(where: object, what: str, wanted: set[str], found: set[str]) -> None:
-    """Raise InputError unless two sets of names are the same."""
-    if wanted != found:
-        raise InputError(
-            where,
-            expected=f"the {what} {', '.join(sorted(wanted))}",
-            found=", ".join(sorted(found)) or "none",
-            cure="let the folders and the file name the same ones",
-        )

@@ -7,13 +7,12 @@ A *trusted* tree (cases, graders, skills) that holds anything else is an error. 
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import stat
-import tarfile
 import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,15 +85,18 @@ class Watch:
 
     Sizes and times only, so that asking is cheap enough before every block of a run,
     whose inputs are hundreds of files: nothing is listed again, for the time of a
-    folder tells of what came and went. A second change within one tick of the file
-    system's clock, some milliseconds, that leaves the size as it was is not seen.
+    folder tells of what came and went, also where it went again. Caches are passed
+    over, but for being made. A second change within one tick of the file system's
+    clock, some milliseconds, that leaves the size as it was is not seen.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        given = [str(path) for path in paths]
-        folders = [path for path in given if Path(path).is_dir()]
-        below = [path for folder in folders for path, *_ in _walk(Path(folder))]
-        self._seen = {path: _times(path) for path in (*given, *below)}
+        given = list(paths)
+        folders = [path for path in given if path.is_dir()]
+        # Lazily: a folder's time is taken before it is listed, so that what comes
+        # meanwhile is seen.
+        below = (path for folder in folders for path, *_ in _walk(folder))
+        self._seen = {path: _times(path) for path in chain(map(str, given), below)}
 
     def touched(self) -> bool:
         """True where one of them changed, came or went; a link is what it leads to."""
@@ -186,55 +188,6 @@ def snapshot(source: Path, target: Path, *, below: str = "") -> Snapshot:
     n_more = len(left_out) - len(told)
     more = (f"... and {n_more:,} more",) if n_more else ()
     return Snapshot(_sorted(entries), (*told, *more))
-
-
-def pack(entries: tuple[Entry, ...]) -> bytes:
-    """A tar whose bytes depend on the files of a tree alone, which are sorted by path."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for entry in entries:
-            info = tarfile.TarInfo(entry.path)
-            info.size = len(entry.data)
-            info.mode = 0o755 if entry.executable else 0o644
-            tar.addfile(info, io.BytesIO(entry.data))
-    return buffer.getvalue()
-
-
-def unpack(archive: bytes, folder: Path, *, leaving_out: str | None = None) -> None:
-    """Extract a tar of ours below a folder; nothing may leave it.
-
-    Args:
-        archive: The tar.
-        folder: Made if missing.
-        leaving_out: Path of a file in it that is not wanted.
-
-    Raises:
-        InputError: It is no plain tar of regular files, as `pack` makes them, and
-            of folders, which git adds.
-    """
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
-            entries = tuple(e for e in _unpacked(tar) if e.path != leaving_out)
-    except (tarfile.TarError, ValueError) as error:
-        raise InputError(
-            "archive of a workspace",
-            expected="a plain tar of regular files",
-            found=str(error),
-            cure="restore it from a copy",
-        ) from error
-    folder.mkdir(parents=True, exist_ok=True)
-    write_entries(entries, folder)
-
-
-def _unpacked(tar: tarfile.TarFile) -> Iterator[Entry]:
-    # Not extractall: its filters came with Python 3.11.4.
-    for member in tar:
-        opened = tar.extractfile(member) if member.isreg() else None
-        if opened is not None and not member.issparse():
-            executable = bool(member.mode & stat.S_IXUSR)
-            yield Entry(member.name, opened.read(), executable=executable)
-        elif not member.isdir():
-            raise ValueError(f"{member.name}, which is no regular file")
 
 
 def sync_tree(folder: Path) -> None:

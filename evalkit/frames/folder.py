@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from evalkit import files
-from evalkit.errors import InputError
+from evalkit.errors import InputError, expect_subset
 from evalkit.files import disk
 from evalkit.frames.columns import COLUMNS, Table, columns, frame_of
 from evalkit.frames.formats import Format, decode, encode, format_named
@@ -139,7 +139,7 @@ def read_frame(path: Path) -> pd.DataFrame:
         InputError: It is no frame that evalkit exported.
     """
     kind = format_named(path.suffix[1:])
-    files.expect_subset(path, "a frame", {path.stem}, set(COLUMNS))
+    expect_subset(path, "a frame", {path.stem}, set(COLUMNS))
     data = files.read_regular(path, max_bytes=MAX_FILE_BYTES)
     return frame_of(decode(path.stem, kind, data))
 

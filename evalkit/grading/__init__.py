@@ -13,7 +13,6 @@ over another. What was asked and answered, and the verdict, are the rows of
     recorded   questions to a record
     foreign    graders in any language
     verdict    the row a grade is read from
-    wire       one JSON object a line, over a socket
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from pathlib import Path
 
 import msgspec
 
-from evalkit import files
-from evalkit.errors import DriftError, SandboxUnavailableError
+from evalkit import corpus
+from evalkit.errors import SandboxUnavailableError
 from evalkit.grading.foreign import run_foreign
 from evalkit.grading.live import DRIVER_FD
 from evalkit.grading.recorded import (
@@ -36,7 +35,7 @@ from evalkit.grading.recorded import (
     replay_work,
 )
 from evalkit.grading.verdict import add_verdict, grade_of, judge, read_verdict
-from evalkit.grading.warm import prepare, run_grader
+from evalkit.grading.warm import run_grader, warm_up
 from evalkit.grading.work import work_on
 from evalkit.records import Case, Grade, Record, Step
 from evalkit.sandbox import Box
@@ -46,11 +45,11 @@ __all__ = [
     "Replay",
     "Replayed",
     "grade",
-    "prepare",
     "read_verdict",
     "replay",
     "replay_all",
     "replay_apart",
+    "warm_up",
 ]
 
 
@@ -95,7 +94,8 @@ def grade(
         StoppedEarlyError: `process.end_all` was called meanwhile.
     """
     started = time.monotonic()
-    _expect_unmoved(case, root)
+    corpus.read_unmoved(root / "graders" / case.id, case.digests.grader)
+    corpus.read_unmoved(root / "cases" / case.id / "fixture", case.digests.fixture)
     if case.grader_command is None:
         work = work_on(case, step, root=root, seed=seed, answers=answers)
         launch = box.subject_argv(workspace, DRIVER_FD)
@@ -120,19 +120,6 @@ def grade(
     )
     add_verdict(answers, verdict)
     return read_verdict(answers)
-
-
-def _expect_unmoved(case: Case, root: Path) -> None:
-    for folder, loaded in (
-        (root / "graders" / case.id, case.digests.grader),
-        (root / "cases" / case.id / "fixture", case.digests.fixture),
-    ):
-        found = files.tree_digest(folder)
-        if found != loaded:
-            raise DriftError(
-                f"{folder}: loaded with digest {loaded}, found {found} right before "
-                f"grading; restore it, or start again"
-            )
 
 
 def replay_apart(found: Replay, *, root: Path) -> Replayed:

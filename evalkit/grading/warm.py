@@ -167,7 +167,7 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def prepare() -> None:
+def warm_up() -> None:
     """Have what graders need loaded while this process does something else."""
     _living_nursery()
 

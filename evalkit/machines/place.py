@@ -146,15 +146,14 @@ def _in_folder(order: Order, inputs: Inputs, run: Path) -> Carried:
     ) as ledger:
         run_trial(spec, inputs, ledger)
     notes, recordings = run / NOTES, run / RECORDINGS
-    recorded: tuple[files.Entry, ...] = ()
-    if recordings.is_dir():
-        recorded = files.read_tree(recordings, max_bytes=MAX_BYTES)
     evidence = Evidence(run, spec.key, spec.attempt).pack()
     return Carried(
         evidence,
         files.sha256(evidence),
         notes.read_bytes() if notes.is_file() else b"",
-        files.pack(recorded) if recorded else b"",
+        files.pack(files.read_tree(recordings, max_bytes=MAX_BYTES))
+        if recordings.is_dir()
+        else b"",
     )
 
 

@@ -59,7 +59,7 @@ def run_plan(
     with disk.faults_named(folder):
         registration = load_registration(folder)
         if hire is here:
-            grading.prepare()
+            grading.warm_up()
         inputs = open_registered(registration, root)
         present = inputs.describe(registration.created_at)
         check_drift(registration, present)
@@ -71,7 +71,7 @@ def run_plan(
             walk = Walk(
                 folder,
                 registration,
-                present,
+                present.analysis_source,
                 inputs,
                 journal,
                 in_flight,

@@ -57,8 +57,7 @@ class Walk:
     Args:
         folder: The run's.
         registration: What it carries out.
-        present: What would be registered here now, of which only the source of what
-            reads runs may differ.
+        analysis_source: Digest of what reads runs, as it is here.
         inputs: All that it names, opened.
         journal: Told of everything.
         in_flight: Where attempts are waited for.
@@ -70,7 +69,7 @@ class Walk:
         self,
         folder: Path,
         registration: Registration,
-        present: Registration,
+        analysis_source: str,
         inputs: Inputs,
         journal: Writer,
         in_flight: InFlight,
@@ -80,7 +79,7 @@ class Walk:
     ) -> None:
         self._folder = folder
         self._registration = registration
-        self._present = present
+        self._analysis_source = analysis_source
         self._inputs = inputs
         self._journal = journal
         self._in_flight = in_flight
@@ -258,7 +257,7 @@ class Walk:
 
     def _note_deviations(self) -> None:
         registered = self._registration.analysis_source
-        now = self._present.analysis_source
+        now = self._analysis_source
         if registered != now:
             self._note(Deviation("analysis source", registered, now))
 
