@@ -53,6 +53,7 @@ Modules, from what people use to what everything rests on:
     agents         the programs under test
     gateway        the only way from an agent to a model
     grading        a grader process questions a subject
+    choices        what a plan chooses, completed and checked
     corpus         cases and corpora
     reference      overlays, expected rows, proofs
     skills         skill libraries

@@ -11,8 +11,8 @@ from synthetic import infrastructure, register, result, step
 
 from evalkit import arms, gates, prices, stats, tables
 from evalkit.analysis import analyse, sensitivity
+from evalkit.choices import with_presets
 from evalkit.errors import InputError
-from evalkit.inputs import with_presets
 from evalkit.plan import load_plan
 from evalkit.records import Corpus, Ended, Plan, Preset
 from evalkit.stats.tasks import t_quantile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalkit import arms, inputs
+from evalkit import arms, choices
 from evalkit.errors import InputError
 from evalkit.records import Arm, Home, Step, Wording
 
@@ -64,7 +64,7 @@ def test_a_placebo_for_what_injects_nothing_is_refused(root, old, new):
     path = root / "cases/arms.toml"
     common = path.read_text()
     path.write_text(common + own)
-    assert inputs.load_arms(root).arms["placebo"].shadow == "injected"
+    assert choices.load_arms(root).arms["placebo"].shadow == "injected"
     path.write_text(common + own.replace(old, new))
     with pytest.raises(InputError, match=r"\[placebo\] shadow"):
-        inputs.load_arms(root)
+        choices.load_arms(root)

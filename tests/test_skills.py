@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import REPOSITORY
 
-from evalkit import arms, corpus, files, inputs, routing, skills
+from evalkit import arms, choices, corpus, files, routing, skills
 from evalkit.errors import InputError
 from evalkit.records import Arm, Home, Step, Wording
 
@@ -193,7 +193,7 @@ def test_unknown_arms_and_arm_keys_are_refused(root):
     path = root / "cases/arms.toml"
     path.write_text(path.read_text() + '\n[odd]\nhome = "all"\nprompt = "loud"\n')
     with pytest.raises(InputError, match=r"\[odd\].*loud"):
-        inputs.load_arms(root)
+        choices.load_arms(root)
 
 
 def test_no_case_visible_to_an_agent_names_a_skill():

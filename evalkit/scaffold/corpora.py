@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import corpus, files
+from evalkit.choices import load_arms
 from evalkit.errors import InputError
-from evalkit.inputs import load_arms
 from evalkit.records import Wording
 
 CORPUS_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(@[0-9]+)?")
