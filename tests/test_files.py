@@ -144,6 +144,11 @@ def test_a_flood_of_files_is_cut_and_counted(tmp_path):
     assert left_out[-1] == "... and 5 more"
 
 
+def test_what_cannot_be_made_durable_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        files.sync_tree(tmp_path / "none")
+
+
 def test_an_archive_depends_on_content_alone(tmp_path):
     one, two = _tree(tmp_path / "one"), _tree(tmp_path / "two")
     os.utime(two / "a.txt", (1, 1))

@@ -17,7 +17,7 @@ from evalkit.agents import claude, common
 from evalkit.agents.policy import Behaviour, Policy, load_policy
 from evalkit.agents.protocol import Command, Reading, Task
 from evalkit.process import Finished
-from evalkit.records import AgentSeal, Case, Exchange, Plan, Record, Request, Step
+from evalkit.records import AgentSeal, Case, Exchange, Plan, Record, Request
 
 VERSION = "scripted-1"
 PROGRAM = Path(__file__).parent.parent / "inside" / "scripted.py"
@@ -66,7 +66,6 @@ class Scripted:
         self._cases = {case.id: case for case in cases}
         self._rates = prices.rates()
         self._program = _compiled()
-        self._overlays: dict[tuple[str, str, int], tuple[files.Entry, ...]] = {}
         self.policy = policy
 
     def seal(self) -> AgentSeal:
@@ -84,7 +83,7 @@ class Scripted:
         """Stage the drawn overlay and its script; start the program on them."""
         case = self._cases[task.key.case]
         overlay = self.policy.overlay(task.key, task.seed)
-        laid = self._laid(case, overlay, task.step)
+        laid = reference.overlay_entries(self._root, case, overlay, task.step)
         script = self._script(task, [entry.path for entry in laid])
         staged = (
             files.Entry(STAGED, self._program),
@@ -96,14 +95,6 @@ class Scripted:
         started = (sandbox.python(), "-I", "-S", "-B", program)
         given = claude.arguments(task.prompt, task.model)
         return Command((*started, *given), claude.environment(task))
-
-    def _laid(self, case: Case, overlay: str, step: Step) -> tuple[files.Entry, ...]:
-        """Files of an overlay, which are drawn again and again."""
-        drawn = (case.id, overlay, step.n)
-        if drawn not in self._overlays:
-            found = reference.overlay_entries(self._root, case, overlay, step)
-            self._overlays[drawn] = found
-        return self._overlays[drawn]
 
     def selection(self, task: Task, schema: str) -> Command:
         """It is never asked."""

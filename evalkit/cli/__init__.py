@@ -64,3 +64,6 @@ def _open_closed_streams() -> None:
     while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(opened)
+    sys.stdin = sys.stdin or open(0)  # noqa: SIM115 - they stay open
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115

@@ -253,7 +253,7 @@ def replay(
     run: RunArgument,
     trials: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TRIAL", help="As case.arm.rN; default: all."),
+        typer.Argument(metavar="TRIAL...", help="As case.arm.rN; default: all."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder; default: runs/RUN-replay.")

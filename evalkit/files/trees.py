@@ -191,14 +191,18 @@ def snapshot(source: Path, target: Path, *, below: str = "") -> Snapshot:
 
 
 def sync_tree(folder: Path) -> None:
-    """Make every file and name below a folder durable."""
-    for inner, _, names in os.walk(folder):
+    """Make every file and name below a folder durable; raises OSError where it cannot."""
+    for inner, _, names in os.walk(folder, onerror=_raise):
         for path in (*(os.path.join(inner, name) for name in names), inner):
             handle = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(handle)
             finally:
                 os.close(handle)
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def remove_tree(folder: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -168,8 +169,12 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def warm_up() -> None:
-    """Have what graders need loaded while this process does something else."""
-    _living_nursery()
+    """Have what graders need loaded while this process does something else.
+
+    Where that cannot be begun the first grading tells so.
+    """
+    with suppress(process.CommandError):
+        _living_nursery()
 
 
 def run_grader(work: Work, timeout_s: float) -> Told:
